@@ -137,7 +137,8 @@ type Remote interface {
 // Writer is a store that notices whether it can be written. Not every store is one.
 type Writer interface {
 	// Unwritable is why the newest change was not written although the store was there: ErrFull or
-	// ErrReadOnly; nil once one is. It makes no request, and an empty disk is noticed by changes alone.
+	// ErrReadOnly; nil once one is. It makes no request, and an empty disk is noticed by changes
+	// alone.
 	Unwritable() error
 }
 

@@ -148,8 +148,8 @@ func openBus(address string, heard func(tenant string, text []byte), log *slog.L
 	}, heard, log), nil
 }
 
-// connect connects to the database of a store, and reports whether a pooler stands before it. Nothing
-// of a password is in its errors.
+// connect connects to the database of a store, and reports whether a pooler stands before it.
+// Nothing of a password is in its errors.
 func connect(ctx context.Context, address string) (pool *pgxpool.Pool, pooled bool, err error) {
 	set, pooled, err := postgres.Connections(ctx, address, "winnow jobs")
 	if err == nil {

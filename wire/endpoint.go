@@ -69,14 +69,14 @@ func RouteNames() (names []string) {
 	return append(names, AnyRoute)
 }
 
-// MeteredRoutes are the names of the routes whose requests winnow reads and meters, and of the lists
-// of models, which cost nothing and show nothing of others.
+// MeteredRoutes are the names of the routes whose requests winnow reads and meters, and of the
+// lists of models, which cost nothing and show nothing of others.
 func MeteredRoutes() []string {
 	return []string{"messages", "chat", "responses", "gemini", "compact", "count", "models"}
 }
 
-// EndpointOf is the endpoint that a request is for, by the end of its path: what stands before it is
-// the provider's own. ok is false for one that winnow does not read.
+// EndpointOf is the endpoint that a request is for, by the end of its path: what stands before it
+// is the provider's own. ok is false for one that winnow does not read.
 func EndpointOf(method, path string) (e Endpoint, ok bool) {
 	path = Route(path)
 	for _, e := range endpoints {

@@ -11,8 +11,8 @@ import (
 	"github.com/winnowhq/winnow/text/secret"
 )
 
-// Change is what a hub was told, for the hubs of other processes of the same gateway: [Hub.Take]. Of
-// a hub that withholds what was said it has nothing of that.
+// Change is what a hub was told, for the hubs of other processes of the same gateway: [Hub.Take].
+// Of a hub that withholds what was said it has nothing of that.
 type Change struct {
 	Notice  *transport.Notice `json:"notice,omitzero"` // its receipt has its cost alone: Entries have the rest
 	Entries []Entry           `json:"entries,omitempty"`
@@ -26,8 +26,8 @@ type done struct {
 	Undone  bool   `json:"undone,omitzero"`
 }
 
-// Encode writes a change as JSON of at most so many bytes: parts are left out where there is no room,
-// nil if that is not enough.
+// Encode writes a change as JSON of at most so many bytes: parts are left out where there is no
+// room, nil if that is not enough.
 func (c Change) Encode(most int) []byte {
 	if text := c.encoded(); len(text) <= most {
 		return text

@@ -120,7 +120,8 @@ type Part struct {
 	Tokens  int    `json:"tokens"`
 }
 
-// Hub keeps what pages show: of its own process, and of others of the same gateway ([Hub.Share]). It is safe for concurrent use.
+// Hub keeps what pages show: of its own process, and of others of the same gateway ([Hub.Share]).
+// It is safe for concurrent use.
 type Hub struct {
 	withheld bool
 	epoch    string

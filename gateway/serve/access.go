@@ -38,8 +38,8 @@ type Authenticator interface {
 	// SignIn answers the routes under "/~sign/", by which browsers sign in and out; nil if they
 	// cannot.
 	SignIn() http.Handler
-	// Audit notes what a client does that belongs to no tenant's sessions. What cannot be noted is not
-	// to be done.
+	// Audit notes what a client does that belongs to no tenant's sessions. What cannot be noted is
+	// not to be done.
 	Audit(ctx context.Context, c *Client, did, what string) error
 	// Metrics are those of all tenants that are at hand, by name.
 	Metrics() map[string]Metrics
@@ -338,7 +338,8 @@ func (h *handler) work(w http.ResponseWriter, r *http.Request, g *Client, path s
 		what := strings.TrimSpace(r.Method + " " + path + " " + strings.ToValidUTF8(body.String(), "\uFFFD"))
 		if err := h.Authenticator.Audit(r.Context(), g, "jobs", what); err != nil {
 			h.Log.Error("an action on the page of jobs cannot be noted", "who", g.Who, "why", err)
-			http.Error(w, "503 this cannot be noted in the audit log, so it was not done", http.StatusServiceUnavailable)
+			http.Error(w, "503 this cannot be noted in the audit log, so it was not done",
+				http.StatusServiceUnavailable)
 			return
 		}
 	}

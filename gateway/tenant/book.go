@@ -36,8 +36,8 @@ type Book interface {
 	// Used notes when tokens were shown last, by id.
 	Used(ctx context.Context, when map[string]time.Time) error
 
-	// Reserve makes a reservation, unless allow is against it, which is told what the tenant and the
-	// person have spent and reserved, through every process. Its error is returned as it is.
+	// Reserve makes a reservation, unless allow is against it, which is told what the tenant and
+	// the person have spent and reserved, through every process. Its error is returned as it is.
 	Reserve(ctx context.Context, r Reservation, now time.Time, allow func(all, person Account) error) error
 	// Renew lets the reservations of a process expire later.
 	Renew(ctx context.Context, process string, expires, now time.Time) error

@@ -97,7 +97,8 @@ func (g *Gate) Enter(now time.Time) (Pass, *Refusal) {
 	defer g.mu.Unlock()
 	verdict := g.tenant.Budget.Judge(g.spentAt(now), now)
 	if verdict != nil && verdict.Stop {
-		return Pass{}, &Refusal{Kind: "budget", Message: verdict.Message(), After: verdict.Begins.Sub(now), Verdict: verdict}
+		return Pass{}, &Refusal{Kind: "budget", Message: verdict.Message(), After: verdict.Begins.Sub(now),
+			Verdict: verdict}
 	}
 	limits := g.tenant.Limits
 	if limits.Concurrent > 0 && g.under >= limits.Concurrent {

@@ -37,10 +37,11 @@ type Tenant struct {
 	// Keys are the names of the server's own keys by upstream. Where there is one, it is sent in
 	// the place of what the client shows.
 	Keys map[string]string `json:"keys"`
-	// Routes are the names of the routes that may be asked: see wire.RouteNames. None: those that are
-	// metered where the server holds the key, all where it does not.
+	// Routes are the names of the routes that may be asked: see wire.RouteNames. None: those that
+	// are metered where the server holds the key, all where it does not.
 	Routes []string `json:"routes"`
-	// Models are the models that may be asked, as patterns in which * stands for any text; none: all.
+	// Models are the models that may be asked, as patterns in which * stands for any text; none:
+	// all.
 	Models  []string  `json:"models"`
 	Created time.Time `json:"created"`
 }
@@ -148,7 +149,8 @@ func (t Tenant) AllowsModel(name string) *Refusal {
 	}
 	list := strings.Join(t.Models, ", ")
 	if name == "" {
-		return &Refusal{Kind: "model", Message: "winnow cannot tell which model this request is for; allowed are " + list}
+		return &Refusal{Kind: "model",
+			Message: "winnow cannot tell which model this request is for; allowed are " + list}
 	}
 	return &Refusal{Kind: "model", Message: fmt.Sprintf("the model %s is none of its models, which are %s", name, list)}
 }

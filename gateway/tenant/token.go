@@ -130,7 +130,8 @@ func GivenToken(shown, tenant, label string, scopes Scopes, now time.Time, lasts
 // CheckOwner says what is wrong with the name of a person.
 func CheckOwner(name string) error {
 	if len(name) > MostLabel || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return fmt.Errorf("%q cannot name a person: write it without spaces, at most %d bytes, as ann@example.com", name,
+		return fmt.Errorf("%q cannot name a person: write it without spaces, at most %d bytes, as ann@example.com",
+			name,
 			MostLabel)
 	}
 	return nil

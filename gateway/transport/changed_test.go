@@ -20,7 +20,7 @@ func TestChanged_goesOnWithTheConversations(t *testing.T) {
 			if every > 0 && i%every == every-1 {
 				before := s.transport
 				s.restart()
-				s.transport = before.Changed(s.engine, Options{Base: b, Now: s.clock, Memory: 1 << (20 + i%3)})
+				s.transport = before.Changed(s.engine, Options{Base: b, Now: s.clock})
 			}
 			if status, answer := s.send(s.request(at)); status != 200 {
 				t.Fatalf("step %d: %d %s", i, status, answer)

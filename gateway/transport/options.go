@@ -40,11 +40,9 @@ type Options struct {
 	// Models is the catalogue that says which models bind their reasoning. Default: the embedded
 	// one.
 	Models *model.Catalogue
-	// Memory is how many bytes of requests are kept, so that the next ones need not be read as a
-	// whole; what is understood of them takes about twice as much again. Default: DefaultMemory.
-	Memory int
-	// Cache is memory that the requests share with engines and other transports; then Memory says
-	// nothing. A transport made by Changed keeps that of the one before. Default: its own.
+	// Cache keeps requests, so that the next ones need not be read as a whole: a byte of a body
+	// takes three. Engines and other transports may share it. A transport made by Changed keeps
+	// that of the one before. Default: one of its own, of DefaultMemory bytes.
 	Cache *cache.Pool
 	// Recall: agents have the command winnow, or its server of the Model Context Protocol, so that
 	// placeholders may name it: see recalls. Default: placeholders name the call.
@@ -102,5 +100,5 @@ type Options struct {
 	after func(wait time.Duration, call func()) (stop func() bool)
 }
 
-// DefaultMemory is the default of Options.Memory: 64 MiB.
-const DefaultMemory = 64 << 20
+// DefaultMemory is how much a transport keeps without Options.Cache: requests of 64 MiB.
+const DefaultMemory = bytesOfBody * 64 << 20

@@ -9,12 +9,13 @@ import (
 
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/cache"
 )
 
 // Conversations beside one another, two of which say the same, do not meet: each is its own
 // session, or a stretch of one, and nobody waits for ever.
 func TestTransport_conversationsBesideOneAnother(t *testing.T) {
-	s := play(t, llmtest.Anthropic, 25, Options{Memory: 1 << 20})
+	s := play(t, llmtest.Anthropic, 25, Options{Cache: cache.NewPool(3 << 20)})
 	s.quiet = true
 	var all sync.WaitGroup
 	for client := range 6 {

@@ -54,8 +54,8 @@ type CostTotals struct {
 	// Net is what was saved: Otherwise − Missed − Billed − Summaries, negative when negative. In
 	// the mode Observe nothing is; ToSave is what could have been.
 	Net, ToSave float64
-	// Gained and Overpaid are the requests that Net is the sum of: those that cost less than without
-	// winnow, and those and the summaries that cost more. Neither falls.
+	// Gained and Overpaid are the requests that Net is the sum of: those that cost less than
+	// without winnow, and those and the summaries that cost more. Neither falls.
 	Gained, Overpaid float64
 	Unpriced         int // requests without usage, or of a model without a price: they are in neither sum
 	// UnpricedModels are those of such requests, sorted.

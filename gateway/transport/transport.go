@@ -67,7 +67,7 @@ type atHand struct {
 func New(engine *winnow.Engine, o Options) *Transport {
 	pool := o.Cache
 	if pool == nil {
-		pool = cache.NewPool(0)
+		pool = cache.NewPool(DefaultMemory)
 	}
 	return made(engine, o, &atHand{recent: recent{cache: pool}, lineages: map[string]*lineage{},
 		newest: map[string]newest{}, aside: map[string][]store.Spend{}, warm: map[string]*warmth{},
@@ -102,9 +102,6 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 		o.after = func(wait time.Duration, call func()) func() bool { return time.AfterFunc(wait, call).Stop }
 	}
 	t.options = o
-	if o.Cache == nil {
-		c.recent.cache.Bound(bytesOfBody * cmp.Or(o.Memory, DefaultMemory))
-	}
 	c.current.Store(t)
 	return t
 }

@@ -184,7 +184,8 @@ type Relayed struct {
 // them, and by rule. window is how many tokens a model takes, 0 if that is unknown.
 func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Location,
 	window func(model string) int) Relayed {
-	all := Relayed{Since: since, Sessions: []LiveSession{}, Days: []LiveDay{}, People: []LivePerson{}, Rules: []LiveRule{},
+	all := Relayed{Since: since, Sessions: []LiveSession{}, Days: []LiveDay{}, People: []LivePerson{},
+		Rules: []LiveRule{},
 		Tools: Uncalled{Sets: []Toolset{}, Drop: []string{}}}
 	days, people, rules := map[string]*LiveDay{}, map[string]*LivePerson{}, rules{}
 	for _, a := range accounts {

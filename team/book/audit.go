@@ -21,8 +21,8 @@ func (b *Book) write(ctx context.Context, to execer, e tenant.Entry) error {
 		e.Time = b.now()
 	}
 	_, err := to.ExecContext(ctx, `INSERT INTO book_audit (time, id, tenant, who, person, did, session, what)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, millis(e.Time), hex.EncodeToString(id), e.Tenant, e.Who, e.Person, e.Did,
-		e.Session, e.What)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, millis(e.Time), hex.EncodeToString(id), e.Tenant, e.Who, e.Person,
+		e.Did, e.Session, e.What)
 	return err
 }
 

@@ -92,7 +92,8 @@ func openDatabase(ctx context.Context, address string) (*sql.DB, error) {
 	}
 	db := stdlib.OpenDB(*c.ConnConfig)
 	db.SetMaxOpenConns(connections)
-	err = postgres.Alone(ctx, c.ConnConfig, migrationLock, func() error { return upgrade(ctx, db, goose.DialectPostgres) })
+	err = postgres.Alone(ctx, c.ConnConfig, migrationLock,
+		func() error { return upgrade(ctx, db, goose.DialectPostgres) })
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

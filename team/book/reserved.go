@@ -46,7 +46,8 @@ func (b *Book) Reserve(ctx context.Context, r tenant.Reservation, now time.Time,
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO book_reserved (id, tenant, person, process, dollars, expires)
-		VALUES ($1, $2, $3, $4, $5, $6)`, r.ID, r.Tenant, r.Person, r.Process, r.Dollars, millis(r.Expires)); err != nil {
+		VALUES ($1, $2, $3, $4, $5, $6)`, r.ID, r.Tenant, r.Person, r.Process, r.Dollars,
+		millis(r.Expires)); err != nil {
 		return err
 	}
 	return tx.Commit()

@@ -78,7 +78,8 @@ func (b *Book) Rotate(ctx context.Context, who, id string, overlap time.Duration
 		if err := add(ctx, tx, next); err != nil {
 			return err
 		}
-		done, err := tx.ExecContext(ctx, `UPDATE book_token SET expires = $1, revoked = $2 WHERE id = $3 AND revoked = 0`,
+		done, err := tx.ExecContext(ctx, `
+			UPDATE book_token SET expires = $1, revoked = $2 WHERE id = $3 AND revoked = 0`,
 			millis(old.Expires), millis(old.Revoked), id)
 		return some(done, err, fmt.Errorf("%w: the token %s was revoked meanwhile", tenant.ErrNotFound, id))
 	})

@@ -38,8 +38,8 @@ type text struct {
 	write  func() []byte
 }
 
-// Open connects in the background, and again whenever a connection breaks. heard is called with what
-// other processes tell, one after the other.
+// Open connects in the background, and again whenever a connection breaks. heard is called with
+// what other processes tell, one after the other.
 func Open(
 	connect func(context.Context) (*pgx.Conn, error), heard func(tenant string, text []byte), log *slog.Logger,
 ) *Bus {

@@ -18,7 +18,8 @@ import (
 const periodicTable = `CREATE TABLE IF NOT EXISTS winnow_periodic (
 	kind text NOT NULL, key text NOT NULL, asked timestamptz NOT NULL, PRIMARY KEY (kind, key))`
 
-// lookEvery is how often it is looked whether a periodic job is due, unless one has a shorter period.
+// lookEvery is how often it is looked whether a periodic job is due, unless one has a shorter
+// period.
 const lookEvery = time.Minute
 
 // repeat asks for periodic jobs whenever they are due, until the context ends.

@@ -32,8 +32,8 @@ type Config struct {
 	// Log is told of what fails. Default: nobody.
 	Log *slog.Logger
 	Now func() time.Time // default: time.Now
-	// Polls: nothing can be listened to, as a pooler stands before the database. What is asked for is
-	// found a second later.
+	// Polls: nothing can be listened to, as a pooler stands before the database. What is asked for
+	// is found a second later.
 	Polls bool
 }
 

@@ -128,7 +128,8 @@ func (f *tenantFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.concurrent, "concurrent", 0, "requests that may be under way at a time; 0 for no limit")
 	flags.Float64Var(&f.day, "budget-day", 0, "US dollars that may be spent in a day (UTC); 0 for no limit")
 	flags.Float64Var(&f.month, "budget-month", 0, "US dollars that may be spent in a month (UTC); 0 for no limit")
-	flags.Float64Var(&f.personDay, "person-day", 0, "US dollars that each person may spend in a day (UTC); 0 for no limit")
+	flags.Float64Var(&f.personDay, "person-day", 0,
+		"US dollars that each person may spend in a day (UTC); 0 for no limit")
 	flags.Float64Var(&f.personMonth, "person-month", 0,
 		"US dollars that each person may spend in a month (UTC); 0 for no limit")
 	flags.Float64Var(&f.warn, "warn", 0, "share of a budget from which on there are warnings; 0 for 0.8")

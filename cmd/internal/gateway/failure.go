@@ -48,10 +48,11 @@ func newFailures() failures {
 	return failures{
 		read: &failure{fails: "the book of tenants cannot be read; what is known stays in force",
 			ended: "the book of tenants can be read again"},
-		save:  &failure{fails: "what was spent cannot be noted yet", ended: "what was spent can be noted again"},
-		used:  &failure{fails: "when tokens were used cannot be noted", ended: "it can be noted again when tokens were used"},
+		save: &failure{fails: "what was spent cannot be noted yet", ended: "what was spent can be noted again"},
+		used: &failure{fails: "when tokens were used cannot be noted",
+			ended: "it can be noted again when tokens were used"},
 		renew: &failure{fails: "reservations cannot be renewed", ended: "reservations can be renewed again"},
-		share: &failure{fails: "reservations cannot be made in the book of tenants: until they can, each process keeps " +
-			"the budgets by itself", ended: "reservations can be made in the book of tenants again"},
+		share: &failure{fails: "reservations cannot be made in the book of tenants: until they can, each process " +
+			"keeps the budgets by itself", ended: "reservations can be made in the book of tenants again"},
 	}
 }

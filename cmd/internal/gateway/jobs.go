@@ -239,9 +239,9 @@ func (w *Jobs) index(ctx context.Context, _ job.Attempt) error {
 	})
 }
 
-// each does something with the gateway's store, and with that of each tenant who asked since a time,
-// by its name. An error of one keeps nothing from the others. Nothing but stores is opened, one at a
-// time: who is not at hand stays so, and who is may be closed.
+// each does something with the gateway's store, and with that of each tenant who asked since a
+// time, by its name. An error of one keeps nothing from the others. Nothing but stores is opened,
+// one at a time: who is not at hand stays so, and who is may be closed.
 func (w *Jobs) each(ctx context.Context, since time.Time, do func(tenant string, kept store.Store) error) (err error) {
 	if kept := w.relay.kept(); kept != nil {
 		err = do("", kept)

@@ -12,7 +12,8 @@ import (
 	"github.com/winnowhq/winnow/gateway/serve"
 )
 
-// listed is the audit log's name for looking at the list of all tenants, which the command has, too.
+// listed is the audit log's name for looking at the list of all tenants, which the command has,
+// too.
 const listed = "tenant list"
 
 // List implements serve.Authenticator.

@@ -43,7 +43,8 @@ func (a *admissions) admit(ctx context.Context, c *serve.Client) (_ context.Cont
 	}
 }
 
-// endRevoked ends what clients have under way that may ask no more, and returns how many there were.
+// endRevoked ends what clients have under way that may ask no more, and returns how many there
+// were.
 func (a *admissions) endRevoked(still func(*serve.Client) bool) (ended int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

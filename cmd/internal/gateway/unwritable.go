@@ -10,8 +10,8 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// unwritable is why a store, the gateway's own or that of a tenant, cannot be written, in words that
-// hold no content; nil if all can, as far as is known.
+// unwritable is why a store, the gateway's own or that of a tenant, cannot be written, in words
+// that hold no content; nil if all can, as far as is known.
 func (r *Relay) unwritable() error {
 	for _, m := range r.everybody() {
 		switch err := m.unwritable(); {
