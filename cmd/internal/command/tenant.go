@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -47,12 +46,6 @@ type tenantLine struct {
 	tenant.Tenant
 	Spent  tenant.Spent `json:"spent"`
 	Tokens int          `json:"tokens"` // that count now
-}
-
-// tenantRemoved is what tenant remove prints as JSON.
-type tenantRemoved struct {
-	Tenant string `json:"tenant"`
-	Left   string `json:"left"` // the file with its sessions, "" if there is none
 }
 
 func tenantCommand(a *cli.App) *cobra.Command {
@@ -347,33 +340,6 @@ func routesOf(t tenant.Tenant) string {
 		return "any"
 	}
 	return strings.Join(wire.MeteredRoutes(), ", ") + " with a key of the server, else any"
-}
-
-func tenantRemove(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use: "remove NAME", Short: "Remove a tenant and its tokens; its sessions stay on disk",
-		Example: "  winnowd tenant remove web", Args: cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
-		RunE: inBook(a, func(ctx context.Context, b tenant.Book, args []string) error {
-			if err := b.Remove(ctx, actor(a), args[0]); err != nil {
-				return err
-			}
-			removed := tenantRemoved{Tenant: args[0]}
-			if file := source.TenantFile(a, args[0]); file != "" && exists(file) {
-				removed.Left = file
-			}
-			return a.Tell(removed, func() {
-				a.Printf("%s is no tenant any more, and its tokens do not count\n", args[0])
-				if removed.Left != "" {
-					a.Printf("its sessions are in %s\n", removed.Left)
-				}
-			})
-		}),
-	}
-}
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
 }
 
 // completeTenants offers the names of tenants.
