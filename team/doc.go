@@ -4,7 +4,7 @@
 //
 //   - book: tenants, their tokens and spending, and an audit log
 //   - river: jobs in the database, for any of the gateways
-//   - bus: what the processes tell each other for the page
+//   - bus: changes of the live page, from process to process
 //   - signin: people who sign in to the page
 //   - metrics: counters for Prometheus
 //

@@ -11,15 +11,15 @@ import (
 	"github.com/winnowhq/winnow/text/secret"
 )
 
-// Change is what a hub was told, for the hubs of other processes of the same gateway: [Hub.Take].
-// Of a hub that withholds what was said it has nothing of that.
+// Change is one change of a hub, for the hubs of other processes of the same gateway: [Hub.Take].
+// That of a hub that withholds content has no content.
 type Change struct {
 	Notice  *transport.Notice `json:"notice,omitzero"` // its receipt has its cost alone: Entries have the rest
 	Entries []Entry           `json:"entries,omitempty"`
 	Deed    *done             `json:"deed,omitzero"`
 }
 
-// done is what a page did with a decision of a session, if it is about one.
+// done is an action of a page: on a session, or on one of its decisions.
 type done struct {
 	Session string `json:"session"`
 	Receipt string `json:"receipt,omitzero"` // or the id of a pin
@@ -51,7 +51,7 @@ func (c Change) encoded() []byte {
 	return text
 }
 
-// Decode reads a change, and ignores what a newer version may have added.
+// Decode reads a change, and ignores members that a newer version may have added.
 func Decode(text []byte) (c Change, err error) {
 	err = json.Unmarshal(text, &c)
 	return c, err

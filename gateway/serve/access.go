@@ -325,7 +325,7 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request, g *Client, path s
 // some hundred jobs.
 const mostNoted = 2 << 10
 
-// work answers with the page of jobs. What it changes is noted before it is done.
+// work answers with the page of jobs. An action on it is noted before it is done.
 func (h *handler) work(w http.ResponseWriter, r *http.Request, g *Client, path string) {
 	if !onlyReads(r) {
 		var body strings.Builder // it is noted as it came, and not read

@@ -16,8 +16,8 @@ const TokenHeader = "X-Winnow-Token"
 // ClientHeader tells the transport which client asks. What a client says in it does not count.
 const ClientHeader = "X-Winnow-Client"
 
-// PersonHeader tells the transport who asks within a tenant. What a client says in it does not
-// count.
+// PersonHeader names the person within a tenant for the transport. One that a client
+// sends does not count.
 const PersonHeader = "X-Winnow-Person"
 
 // tokenPrefix begins every token.

@@ -93,7 +93,7 @@ type Queue interface {
 	Close()
 }
 
-// Bus is where the processes of a gateway tell each other what pages show.
+// Bus carries changes of pages between the processes of a gateway.
 type Bus interface {
 	// Tell tells the others something of a tenant, and waits for nobody: what write returns later,
 	// which nothing is told of if it is nil.

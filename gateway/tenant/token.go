@@ -103,7 +103,7 @@ func inSecret(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
 }
 
-// GivenToken is what is kept of a token that somebody else made.
+// GivenToken returns the record of a token that somebody else made.
 func GivenToken(shown, tenant, label string, scopes Scopes, now time.Time, lasts time.Duration) (t Token, err error) {
 	secret, ok := strings.CutPrefix(shown, Prefix)
 	switch {

@@ -214,7 +214,7 @@ func (s *Store) Database() *Database { return s.db }
 // Name is the name of the tenant.
 func (s *Store) Name() string { return s.tenant }
 
-// writable is ready for what writes.
+// writable is ready for operations that write.
 func (s *Store) writable(ctx context.Context) error {
 	if err := s.ready(ctx); err != nil || !s.db.readOnly {
 		return err

@@ -1,4 +1,4 @@
-// Package bus tells the processes of one gateway what the others do, by LISTEN and NOTIFY of the
+// Package bus carries texts between the processes of one gateway, by LISTEN and NOTIFY of the
 // PostgreSQL that they share. Nothing is kept: a process that is away misses it.
 package bus
 
@@ -18,9 +18,8 @@ const (
 	channel = "winnow_live"
 	// waiting is how many texts wait to be told at most; more are lost.
 	waiting = 1000
-	// pause is how long texts are gathered, and how long a connection that broke is done without.
-	pause = 100 * time.Millisecond
-	again = time.Second
+	pause   = 100 * time.Millisecond // in which texts are gathered, to be sent at once
+	again   = time.Second            // between two connections
 )
 
 // Bus is one process at the bus.
@@ -39,7 +38,7 @@ type text struct {
 }
 
 // Open connects in the background, and again whenever a connection breaks. heard is called with
-// what other processes tell, one after the other.
+// the texts of other processes, one after the other.
 func Open(
 	connect func(context.Context) (*pgx.Conn, error), heard func(tenant string, text []byte), log *slog.Logger,
 ) *Bus {
@@ -82,7 +81,7 @@ func (b *Bus) connected(ctx context.Context, use func(*pgx.Conn) error) {
 	}
 }
 
-// listen hands on what others tell.
+// listen hands on the texts of other processes.
 func (b *Bus) listen(ctx context.Context, conn *pgx.Conn, heard func(string, []byte)) error {
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
@@ -99,7 +98,7 @@ func (b *Bus) listen(ctx context.Context, conn *pgx.Conn, heard func(string, []b
 	}
 }
 
-// send tells what waits, as often as there is something.
+// send sends the texts that wait, whenever there are some.
 func (b *Bus) send(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		var batch pgx.Batch

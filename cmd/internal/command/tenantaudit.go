@@ -17,7 +17,7 @@ type tenantAudited struct {
 	Entries []tenant.Entry `json:"entries"` // the newest first
 }
 
-// whoOf is who did something, for people: a token with its owner.
+// whoOf names the token or person of an entry, for people: a token with its owner.
 func whoOf(e tenant.Entry) string {
 	if e.Person == "" || strings.HasSuffix(e.Who, e.Person) {
 		return e.Who

@@ -35,7 +35,7 @@ func (r *Relay) share(m *tenantState, h *live.Hub) {
 	})
 }
 
-// heard shows what another process tells of a tenant, if its page is at hand here.
+// heard shows a change that another process made for a tenant, if its page is at hand here.
 func (r *Relay) heard(tenant string, text []byte) {
 	c, err := live.Decode(text)
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *Relay) heard(tenant string, text []byte) {
 	}
 }
 
-// stateOf is what is at hand of a tenant, or of the person, nil if nothing is.
+// stateOf returns the state of a tenant, or of the person; nil if it is not at hand.
 func (r *Relay) stateOf(tenant string) *tenantState {
 	r.mu.Lock()
 	own := r.name

@@ -9,7 +9,7 @@ import (
 // sayAgain is how often the log has a failure that lasts.
 const sayAgain = time.Minute
 
-// failure is what is tried again and again, and may fail for long, such as reading a database that
+// failure watches an action that is repeated and may fail for long, such as reading a database that
 // is away. The log has a line when it begins to fail, one a minute, and one when it succeeds again.
 type failure struct {
 	fails string // in the words of the log
@@ -43,7 +43,7 @@ func (f *failure) note(log *slog.Logger, now time.Time, err error) {
 	}
 }
 
-// newFailures are what tenants need the book for.
+// newFailures returns one failure for each use of the book.
 func newFailures() failures {
 	return failures{
 		read: &failure{fails: "the book of tenants cannot be read; what is known stays in force",

@@ -260,7 +260,7 @@ func (w *Jobs) each(ctx context.Context, since time.Time, do func(tenant string,
 	return err
 }
 
-// withStore opens the store of a tenant for what a job does with it.
+// withStore opens the store of a tenant for a job.
 func (d *tenants) withStore(ctx context.Context, name string, do func(store.Store) error) error {
 	kept, err := d.stores.Open(ctx, name)
 	if err != nil {

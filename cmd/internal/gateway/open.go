@@ -142,7 +142,7 @@ func (d *tenants) learn(ctx context.Context, m *tenantState, kept store.Store, n
 	return d.learnSpent(ctx, m, now)
 }
 
-// learnSpent tells the gate what the book knows to have been spent by the tenant and its people.
+// learnSpent tells the gate the sums that the book has of the tenant and its people.
 func (d *tenants) learnSpent(ctx context.Context, m *tenantState, now time.Time) error {
 	known, err := d.book.Load().Spent(ctx, m.name, now)
 	if err != nil {

@@ -81,7 +81,7 @@ type reservations struct {
 	unshared atomic.Int64  // until when none are made, as the book did not answer
 }
 
-// failures are what the log has once a minute.
+// failures are those that the log repeats once a minute.
 type failures struct{ read, save, used, renew, share *failure }
 
 // tokenUse is when tokens were used; the lock of the tenants guards it.
