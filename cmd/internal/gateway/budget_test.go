@@ -42,6 +42,25 @@ type till struct {
 	provider *llmtest.Server
 	refuses  atomic.Bool // the provider knows no stream_options
 	relays   []*Relay
+	log      logged // of all relays
+}
+
+// logged is a log that can be read while it is written.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // newTill opens a gateway on a store, "" for a file.
@@ -93,7 +112,7 @@ func (l *till) relay() *Relay {
 	a.Shared = team.Parts()
 	settings := config.Default()
 	settings.Gateway.Keys = map[string]config.GatewayKey{"team": {Env: "TEAM_KEY"}}
-	r, err := Open(l.t.Context(), a, settings, "127.0.0.1:0", transport.Observe, slog.New(slog.DiscardHandler))
+	r, err := Open(l.t.Context(), a, settings, "127.0.0.1:0", transport.Observe, slog.New(slog.NewTextHandler(&l.log, nil)))
 	if err != nil {
 		l.t.Fatal(err)
 	}
