@@ -73,7 +73,7 @@ func (d *tenants) watch(ctx context.Context) {
 		now, known := d.r.app.Env.Now(), d.known.Load()
 		ended := d.endRevoked(func(c *serve.Client) bool { return known.Admits(c.Tenant, c.Token, now) })
 		if ended > 0 {
-			d.log.Info("ended what was under way with tokens that count no more", "requests", ended)
+			d.log.Info("closed requests whose tokens are no longer valid", "requests", ended)
 		}
 	}
 }
