@@ -2,14 +2,13 @@ package deploy
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,64 +19,8 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/internal/pgtest"
 )
-
-// cfg is the configuration of the balancer.
-func cfg(t *testing.T) string {
-	return string(read(t, filepath.Join(outside.Root(t), "deploy", "haproxy", "haproxy.cfg")))
-}
-
-// balance starts an HAProxy with the shipped configuration, in which only the addresses are others:
-// its own, those of replicas by name, and that of the nameserver, "" to leave it. The test is skipped
-// if there is none.
-func balance(t *testing.T, replicas map[string]string, nameserver string) (address string) {
-	t.Helper()
-	path, err := exec.LookPath("haproxy")
-	if err != nil {
-		path = "/usr/sbin/haproxy" // not in everybody's PATH
-		if _, err := os.Stat(path); err != nil {
-			t.Skip("haproxy is not installed")
-		}
-	}
-	address = free(t)
-	text := cfg(t)
-	replace := func(from, to string) {
-		if strings.Count(text, from) != 1 {
-			t.Fatalf("haproxy.cfg does not have %q once", from)
-		}
-		text = strings.Replace(text, from, to, 1)
-	}
-	replace("bind :4141", "bind "+address)
-	for name, at := range replicas {
-		replace("server "+name+" "+name+":4141", "server "+name+" "+at)
-	}
-	if nameserver != "" {
-		replace("parse-resolv-conf", "nameserver test "+nameserver)
-	}
-	file := filepath.Join(t.TempDir(), "haproxy.cfg")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	// -n: fewer connections than the shipped 20,000, for which not every computer has descriptors.
-	p := &process{cmd: exec.Command(path, "-db", "-n", "1000", "-f", file), ended: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.said
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { defer close(p.ended); p.err = p.cmd.Wait() }()
-	t.Cleanup(func() { p.cmd.Process.Kill(); <-p.ended })
-	p.within(t, "answer through the balancer", func() bool {
-		a, err := http.Get("http://" + address + "/healthz")
-		if err != nil {
-			return false
-		}
-		a.Body.Close()
-		return a.StatusCode == http.StatusOK
-	})
-	return address
-}
 
 // The compose file's services start in their order, answer the balancer's checks and Prometheus, and
 // are replaced one after the other while clients ask: none of their requests fails, and none reaches
@@ -127,7 +70,7 @@ func TestCompose_startsAndIsReplaced(t *testing.T) {
 			t.Errorf("Prometheus gets %d from %s: %.300s", a.StatusCode, name, text)
 		}
 	}
-	front := balance(t, addresses, "")
+	front := Balance(t, addresses, "")
 	load := begin(front, shell()["FIRST_TOKEN"])
 	for _, name := range []string{"winnow-1", "winnow-2"} {
 		load.more(t, 100)
@@ -255,7 +198,7 @@ func newReplica(t *testing.T, address string, breaks bool) *replica {
 func TestBalancer_sendsNothingTwice(t *testing.T) {
 	for _, breaks := range []bool{true, false} {
 		both := []*replica{newReplica(t, free(t), breaks), newReplica(t, free(t), breaks)}
-		front := balance(t, map[string]string{"winnow-1": both[0].Addr().String(), "winnow-2": both[1].Addr().String()}, "")
+		front := Balance(t, map[string]string{"winnow-1": both[0].Addr().String(), "winnow-2": both[1].Addr().String()}, "")
 		if !breaks {
 			both[0].Close() // HAProxy does not know it yet
 		}
@@ -276,6 +219,37 @@ func TestBalancer_sendsNothingTwice(t *testing.T) {
 		if came := both[0].came.Load() + both[1].came.Load(); came != 6 || slices.ContainsFunc(got, func(s int) bool { return s != want }) {
 			t.Errorf("replicas that break %v: six requests came %d times, and were answered %v", breaks, came, got)
 		}
+	}
+}
+
+// A client that leaves before its answer begins is left by its replica, too, which leaves the provider.
+func TestBalancer_leavesWithTheClient(t *testing.T) {
+	came, left := make(chan struct{}), make(chan struct{})
+	replica := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			io.Copy(io.Discard, r.Body)
+			close(came)
+			<-r.Context().Done()
+			close(left)
+		}
+	}))
+	t.Cleanup(replica.Close)
+	at := replica.Listener.Addr().String()
+	front := Balance(t, map[string]string{"winnow-1": at, "winnow-2": at}, "")
+	ctx, leave := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+front+"/up/v1/messages", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { <-came; leave() }()
+	if a, err := http.DefaultClient.Do(r); err == nil {
+		t.Fatalf("it is answered with %d", a.StatusCode)
+	}
+	select {
+	case <-left:
+	case <-time.After(20 * time.Second):
+		replica.CloseClientConnections()
+		t.Fatal("the replica does not hear that the client has left")
 	}
 }
 
@@ -323,7 +297,7 @@ func TestBalancer_followsReplicas(t *testing.T) {
 	var addresses sync.Map
 	addresses.Store("winnow-1", netip.MustParseAddr("127.0.0.1"))
 	before := newReplica(t, "127.0.0.1:"+port, false)
-	front := balance(t, map[string]string{"winnow-1": "winnow-1:" + port, "winnow-2": "winnow-2:" + port}, names(t, &addresses))
+	front := Balance(t, map[string]string{"winnow-1": "winnow-1:" + port, "winnow-2": "winnow-2:" + port}, names(t, &addresses))
 	before.Close()
 	after := newReplica(t, "127.0.0.2:"+port, false)
 	addresses.Store("winnow-1", netip.MustParseAddr("127.0.0.2"))

@@ -130,17 +130,6 @@ func (p *process) within(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// free is an address of this computer that nobody listens at.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // moved is an environment with the addresses of this test in the place of those in a container: the
 // database, the port, the home folder; and the provider that is asked.
 func moved(t *testing.T, environ []string, database, address, upstream string) (all []string) {

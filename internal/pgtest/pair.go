@@ -25,6 +25,7 @@ type Pair struct {
 	nodes   [2]*Cluster
 	primary int
 	behind  bool // the standby has not got what was committed since Lag
+	before  []*bouncer
 }
 
 // NewPair makes a pair for one test, which is skipped if there is no PostgreSQL to make it of.
@@ -84,6 +85,11 @@ func (p *Pair) FailOver() error {
 		return err
 	}
 	p.primary = 1 - p.primary
+	for _, b := range p.before {
+		if err := b.turn(p.Primary()); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -32,8 +32,8 @@ var canaries = regexp.MustCompile(`canary-t[0-9]+x[0-9]+-[0-9]+-`)
 
 const (
 	askHeader  = "X-Test-Ask"  // numbers the attempts of a client
-	gateHeader = "X-Test-Gate" // the gateway that is asked
-	lifeHeader = "X-Test-Life" // how often that was killed before
+	gateHeader = "X-Test-Gate" // the gateway that is asked, as HAProxy names its servers
+	lifeHeader = "X-Test-Life" // how often each gateway was killed before, by commas
 )
 
 // hostile is a client that does to its history what clients do, and a provider of its own, at which
@@ -49,8 +49,9 @@ type hostile struct {
 	key      string // for its provider
 	word     string // a canary, in all that it and its provider say
 	provider *llmtest.Server
-	made     int // messages
-	held     int // conversations
+	made     int  // messages
+	held     int  // conversations
+	stopped  bool // by the budget of the tenant
 
 	since    int64 // the conversation's rows in the store come behind this number
 	attempts int
@@ -97,7 +98,7 @@ func (h *hostile) converse() bool {
 	h.history, h.before, h.asked, h.known, h.anew = nil, nil, nil, nil, true
 	h.showed, h.doubted = map[string]map[[sha256.Size]byte]bool{}, false
 	h.mu.Unlock()
-	h.session = ""
+	h.session, h.stopped = "", false
 	if h.number%perTenant != perTenant-1 {
 		h.session = fmt.Sprintf("s%d-%d", h.number, h.made)
 	}
@@ -124,6 +125,10 @@ func (h *hostile) converse() bool {
 		default:
 			ok = h.step()
 		}
+		if h.stopped { // it goes to the next tenant
+			h.held = (h.held-1)/perStay*perStay + perStay
+			break
+		}
 		if !ok {
 			return false
 		}
@@ -131,6 +136,8 @@ func (h *hostile) converse() bool {
 	for _, problem := range h.provider.Problems() {
 		h.team.wrong("refused", "the provider would refuse: %s", problem)
 	}
+	h.settle()
+	h.team.billed(h.tenant, h.provider.Records())
 	h.provider.Forget()
 	return true
 }
@@ -303,6 +310,10 @@ func (h *hostile) patiently(ask func(context.Context) heard) bool {
 		if a.status == 200 && a.err == nil {
 			return true
 		}
+		if a.status == http.StatusPaymentRequired {
+			h.stopped = true
+			return false
+		}
 		h.settle()
 		select {
 		case <-ctx.Done():
@@ -314,24 +325,27 @@ func (h *hostile) patiently(ask func(context.Context) heard) bool {
 	}
 }
 
-// ask asks the gateway whose turn it is, or if that takes no connection the next one, as a
-// round-robin does, and holds what it hears to what a client understands.
+// ask asks through HAProxy, or the gateway whose turn it is, or if that takes no connection the next
+// one, as a round-robin does, and holds what it hears to what a client understands.
 func (h *hostile) ask(ctx context.Context, body []byte, step string, set func(*http.Request)) (a heard) {
 	m := h.team
 	for range m.gates {
-		at := int(m.turn.Add(1)) % len(m.gates)
-		g := m.gates[at]
-		killed, away := g.killed.Load(), g.away.Load()
+		name, address := "", m.front
+		if address == "" {
+			at := int(m.turn.Add(1)) % len(m.gates)
+			name, address = gateName(at), m.gates[at].address
+		}
+		before := m.lives()
 		number := h.attempt(ctx, step)
-		r := must(http.NewRequestWithContext(ctx, "POST", "http://"+g.address+"/"+h.up+h.path(), bytes.NewReader(body)))
+		r := must(http.NewRequestWithContext(ctx, "POST", "http://"+address+"/"+h.up+h.path(), bytes.NewReader(body)))
 		r.Header = http.Header{
 			"Content-Type": {"application/json"}, "X-Api-Key": {h.key}, "Authorization": {"Bearer " + h.key},
 			"X-Goog-Api-Key": {h.key}, "Anthropic-Version": {"2023-06-01"}, "X-Winnow-Token": {h.token},
-			stepHeader: {step}, askHeader: {strconv.Itoa(number)}, gateHeader: {strconv.Itoa(at)},
-			lifeHeader: {strconv.FormatInt(killed, 10)},
+			stepHeader: {step}, askHeader: {strconv.Itoa(number)}, gateHeader: {name}, lifeHeader: {before},
 		}
 		if h.session != "" {
-			r.Header.Set("X-Session-Id", h.session)
+			// By the one HAProxy keeps a session at one gateway, by the other it does not.
+			r.Header.Set([]string{"X-Session-Id", "X-Session-Affinity"}[h.number%2], h.session)
 		}
 		if set != nil {
 			set(r)
@@ -345,10 +359,11 @@ func (h *hostile) ask(ctx context.Context, body []byte, step string, set func(*h
 		left := ctx.Err() != nil
 		switch {
 		case left:
-		case a.status == 0 || a.status == 200 && a.err != nil:
+		case a.status == 0 || a.status == 200 && a.err != nil || m.front != "" && bytes.HasPrefix(a.body, []byte("<html>")):
 			m.add("answers that broke off with their gateway", 1)
-			if !away && g.killed.Load() == killed {
-				m.wrong("errors without a cause", "client %d: %d, %v, and the gateway was not killed", h.number, a.status, a.err)
+			if m.lives() == before && !m.away() {
+				m.wrong("errors without a cause", "client %d: %d %.300s, %v, and no gateway was killed", h.number, a.status,
+					a.body, a.err)
 			}
 		case a.status != 200:
 			kind := understood(h.protocol, a.body)
@@ -365,6 +380,16 @@ func (h *hostile) ask(ctx context.Context, body []byte, step string, set func(*h
 		return a
 	}
 	return heard{}
+}
+
+// gateName is what HAProxy calls a gateway.
+func gateName(at int) string { return fmt.Sprint("winnow-", at+1) }
+
+// came is the gateway through which a request came, and how often that was killed when the client
+// asked.
+func came(q *llmtest.Request) (gate int, life string) {
+	gate = must(strconv.Atoi(strings.TrimPrefix(q.Header.Get(gateHeader), "winnow-"))) - 1
+	return gate, strings.Split(q.Header.Get(lifeHeader), ",")[gate]
 }
 
 // attempt is the number of another attempt to ask, at the beginning of which it is noted what was
@@ -438,7 +463,8 @@ func (h *hostile) answer(q llmtest.Request) (r llmtest.Reply) {
 		m.wrong("leaks", "a request of client %d arrives with the key %q", h.number, q.Header.Get("X-Api-Key"))
 	}
 	if trap := m.trap.Swap(nil); trap != nil {
-		(*trap)(must(strconv.Atoi(q.Header.Get(gateHeader))))
+		gate, _ := came(&q)
+		(*trap)(gate)
 	}
 	h.mu.Lock()
 	message, ok := h.said[q.Header.Get(stepHeader)]
@@ -496,11 +522,12 @@ func (h *hostile) arrived(q *llmtest.Request) {
 		"%s attempt %d at gateway %s: %d decisions, %d when it was asked, %d messages, another one from %d on, as it came: %t, another history: %t",
 		time.Now().Format("05.000"), number, q.Header.Get(gateHeader), len(d.receipts), len(h.asof[number]), len(now), prefix,
 		bytes.Equal(q.Body, h.body), h.anew))
-	gate := q.Header.Get(gateHeader)
-	showed := h.showed[gate+" "+q.Header.Get(lifeHeader)]
+	gate, life := came(q)
+	process := fmt.Sprint(gate, " ", life)
+	showed := h.showed[process]
 	if showed == nil {
 		showed = map[[sha256.Size]byte]bool{}
-		h.showed[gate+" "+q.Header.Get(lifeHeader)] = showed
+		h.showed[process] = showed
 	}
 	since := time.Since(time.Unix(0, m.struck.Load()))
 	fault := since < away

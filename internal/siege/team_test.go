@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/internal/deploy"
 	"github.com/winnowhq/winnow/internal/pgtest"
 	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/team/book"
@@ -26,18 +27,21 @@ import (
 var (
 	asking  = flag.Int("requests", 0, "how many requests hostile clients of a team make at least")
 	clients = flag.Int("clients", 0, "how many hostile clients of a team work at a time, instead of 4, or 12 with -siege")
+	haproxy = flag.Bool("haproxy", false, "put the HAProxy of deploy/ before a team's gateways")
+	bouncer = flag.Bool("bouncer", false, "put PgBouncer before a team's database")
 )
 
 // TestTeam_besieged lets hostile clients of several tenants work over three gateways, each a process
-// of its own, behind a plain round-robin, on a database that has a standby. Meanwhile gateways are
-// killed, processes of the database are killed, it is restarted, and it is failed over by hand.
+// of its own, behind a plain round-robin or HAProxy, on a database that has a standby, with PgBouncer
+// before it or without. Meanwhile gateways are killed, processes of the database are killed, it is restarted, and it is failed over by hand.
 //
 // No prefix diverges: what a provider was sent it is sent again, to the byte if the request is the
 // same, unless something was decided in between, or the database was away and the gateway could not
 // know what others had decided. No decision is lost: what was in the store when a
 // request arrived stays there, and every placeholder that arrives is in the store by then. Nothing
 // of one client reaches another. Each error is one that the client understands, and asking again
-// helps.
+// helps. No tenant spends more than its budget and what one request costs, and the book has what the
+// providers bill.
 func TestTeam_besieged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program and starts databases")
@@ -78,6 +82,7 @@ func TestTeam_besieged(t *testing.T) {
 	m.changed()
 	all.Wait()
 	m.look()
+	m.reckon()
 	t.Logf("%s: %s", time.Since(begun).Round(time.Second), m)
 	if m.count("decisions") == 0 || m.count("placeholders that arrived") == 0 || m.count("asked again to the byte") == 0 {
 		t.Error("the test does not show what it is to show")
@@ -93,6 +98,7 @@ type team struct {
 	gates    []*replica
 	turn     atomic.Int64
 	clients  []*hostile
+	front    string            // the address of HAProxy, "" for a round-robin without it
 	tokens   map[string]string // of the tenants
 	stays    int               // how many tenants a client goes to
 	dice     *rand.Rand        // of the faults
@@ -106,6 +112,8 @@ type team struct {
 	moved   *sync.Cond
 	working int // clients
 	counts  map[string]int
+	bills   map[string]*bill // of the tenants
+	ends    []end
 }
 
 // replica is a gateway that is killed and started again.
@@ -113,6 +121,19 @@ type replica struct {
 	*serving
 	killed atomic.Int64 // times, counted before it is done
 	away   atomic.Bool  // it was killed and does not listen yet
+}
+
+// lives tells how often each gateway was killed.
+func (m *team) lives() (text string) {
+	for _, g := range m.gates {
+		text += fmt.Sprint(g.killed.Load(), ",")
+	}
+	return text
+}
+
+// away reports whether a gateway was killed and does not listen yet.
+func (m *team) away() bool {
+	return slices.ContainsFunc(m.gates, func(g *replica) bool { return g.away.Load() })
 }
 
 // perTenant is how many clients of a tenant work at a time. The last of them has no word for its
@@ -124,7 +145,7 @@ const perStay = 10
 
 func assemble(t *testing.T, n, requests int) *team {
 	m := &team{t: t, pair: pgtest.NewPair(t), dice: rand.New(rand.NewPCG(*first, 5)), counts: map[string]int{},
-		tokens: map[string]string{}, requests: requests}
+		tokens: map[string]string{}, requests: requests, bills: map[string]*bill{}}
 	m.moved = sync.NewCond(&m.mu)
 	m.stays = 2 + requests/(n*perStay*50) // a conversation has some fifty requests
 	var ups []string
@@ -148,15 +169,23 @@ func assemble(t *testing.T, n, requests int) *team {
 		for stay := range m.stays {
 			name := tenantOf(group*perTenant, stay)
 			shown, token, err := tenant.NewToken(name, "", tenant.Scopes{tenant.Relay}, time.Now(), 0)
-			added := b.Add(t.Context(), "test", tenant.Tenant{Name: name})
+			added := b.Add(t.Context(), "test", tenant.Tenant{Name: name, Budget: tenant.Budget{Month: m.budget(stay)}})
 			if err := errors.Join(err, added, b.AddToken(t.Context(), "test", token)); err != nil {
 				t.Fatal(err)
 			}
-			m.tokens[name] = shown
+			m.tokens[name], m.bills[name] = shown, &bill{budget: m.budget(stay)}
 		}
 	}
-	for range 3 {
-		m.gates = append(m.gates, &replica{serving: beginWith(t, m.pair.URL(), settings)})
+	at, listen := m.pair.URL(), map[string]string{}
+	if *bouncer {
+		at = m.pair.Bouncer(t, "server_login_retry = 1", "ignore_startup_parameters = extra_float_digits")
+	}
+	for i := range 3 {
+		m.gates = append(m.gates, &replica{serving: beginWith(t, at, settings)})
+		listen[gateName(i)] = m.gates[i].address
+	}
+	if *haproxy {
+		m.front = deploy.Balance(t, listen, "", "http-send-name-header "+gateHeader)
 	}
 	m.books = must(pgxpool.New(t.Context(), m.pair.URL()))
 	t.Cleanup(m.books.Close)
@@ -300,6 +329,9 @@ func (m *team) kill(gate int) {
 	g := m.gates[gate]
 	g.killed.Add(1)
 	g.away.Store(true)
+	m.mu.Lock()
+	m.ends = append(m.ends, end{gate, time.Now()})
+	m.mu.Unlock()
 	g.kill()
 	m.add("gateways killed", 1)
 }

@@ -28,3 +28,7 @@ func (p price) of(u session.Usage) float64 {
 	return (float64(u.Input)*p.input + float64(u.Output+u.Reasoning)*p.output + float64(u.Cache.Read)*p.read +
 		float64(short)*p.write + float64(u.Cache.Write1h)*p.writeHour) / 1e6
 }
+
+// Bill is what a model's provider asks for a request, in US dollars, by its own page. The model is
+// one of those that scenes know.
+func Bill(model string, u session.Usage) float64 { return prices[model].of(u) }
