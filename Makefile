@@ -76,8 +76,11 @@ torture: ## kill, starve and race it: TORTURE_KILLS (default 500) kills, faults 
 siege: ## every fault of a provider, a store and a client at the gateway, and kills of it; a few minutes
 	go test ./internal/siege -v -count=1 -timeout 60m -siege
 
-replicas: ## three gateways, tenants and a database with a standby under hostile clients: REQUESTS (default 100000), FAULTS (default 600); half an hour or more on two cores
-	go test ./internal/siege -v -count=1 -timeout 180m -siege -run Team -kills $(or $(FAULTS),600) -requests $(or $(REQUESTS),100000)
+replicas: ## three gateways behind deploy/'s HAProxy, tenants with budgets, a database with a standby, hostile clients; then the same behind PgBouncer: REQUESTS (default 100000), FAULTS (default 600), of which each has half; an hour on two cores
+	for between in "" -bouncer; do \
+		go test ./internal/siege -v -count=1 -timeout 180m -siege -run Team -haproxy $$between \
+			-kills $$(($(or $(FAULTS),600) / 2)) -requests $$(($(or $(REQUESTS),100000) / 2)) || exit 1; \
+	done
 
 load: ## what a large request costs small ones beside it, and the memory of a thousand sessions of a megabyte
 	go test ./internal/siege -v -count=1 -timeout 60m -load -run Load

@@ -77,6 +77,9 @@ func Balance(t testing.TB, replicas map[string]string, nameserver string, more .
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may have ended by itself
 		_ = cmd.Wait()
+		if log, err := os.ReadFile(said.Name()); err == nil && t.Failed() {
+			t.Logf("HAProxy says\n%s", log[max(0, len(log)-8000):])
+		}
 	})
 	for late := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if a, err := http.Get("http://" + address + "/healthz"); err == nil {

@@ -335,7 +335,7 @@ func (h *hostile) ask(ctx context.Context, body []byte, step string, set func(*h
 			at := int(m.turn.Add(1)) % len(m.gates)
 			name, address = gateName(at), m.gates[at].address
 		}
-		before := m.lives()
+		before, away := m.lives(), m.away()
 		number := h.attempt(ctx, step)
 		r := must(http.NewRequestWithContext(ctx, "POST", "http://"+address+"/"+h.up+h.path(), bytes.NewReader(body)))
 		r.Header = http.Header{
@@ -361,7 +361,7 @@ func (h *hostile) ask(ctx context.Context, body []byte, step string, set func(*h
 		case left:
 		case a.status == 0 || a.status == 200 && a.err != nil || m.front != "" && bytes.HasPrefix(a.body, []byte("<html>")):
 			m.add("answers that broke off with their gateway", 1)
-			if m.lives() == before && !m.away() {
+			if m.lives() == before && !away {
 				m.wrong("errors without a cause", "client %d: %d %.300s, %v, and no gateway was killed", h.number, a.status,
 					a.body, a.err)
 			}

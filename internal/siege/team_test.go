@@ -329,10 +329,8 @@ func (m *team) kill(gate int) {
 	g := m.gates[gate]
 	g.killed.Add(1)
 	g.away.Store(true)
-	m.mu.Lock()
-	m.ends = append(m.ends, end{gate, time.Now()})
-	m.mu.Unlock()
 	g.kill()
+	m.killed(gate, g.log.String())
 	m.add("gateways killed", 1)
 }
 
@@ -368,8 +366,10 @@ func (m *team) failOver() {
 // all others itself, and recovers.
 func (m *team) killProcess() {
 	var pids []int
-	err := m.books.QueryRow(m.t.Context(),
-		`SELECT array_agg(pid) FROM pg_stat_activity WHERE application_name = 'winnow'`).Scan(&pids)
+	var err error
+	for late := time.Now().Add(away); len(pids) == 0 && time.Now().Before(late); time.Sleep(10 * time.Millisecond) {
+		err = m.row(m.t.Context(), `SELECT array_agg(pid) FROM pg_stat_activity WHERE application_name = 'winnow'`).Scan(&pids)
+	}
 	if err != nil || len(pids) == 0 {
 		m.t.Errorf("the processes of the database: %v, %v", pids, err)
 		return

@@ -174,17 +174,14 @@ func (q *Queue) Run(ctx context.Context, w job.Work) error {
 		queue.AddWorkerArgs(workers, args{kind: kind}, &worker{q: q, handler: h})
 	}
 	log := quietly(q.config.Log, q.config.Now)
-	client, err := queue.NewClient(riverpgxv5.New(q.pool), &queue.Config{
+	client, err := q.begin(ctx, &queue.Config{
 		Queues:  map[string]queue.QueueConfig{queue.QueueDefault: {MaxWorkers: q.config.Workers}},
 		Workers: workers, Logger: log,
 		PollOnly: q.config.Polls, FetchOnlyKnownKinds: true, ErrorHandler: failing{q.config.Log},
 		JobTimeout: -1, RescueStuckJobsAfter: late, // each has its own limit
 	})
-	if err != nil {
-		return fmt.Errorf("job: %w", err)
-	}
-	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("job: begin to do jobs: %w", err)
+	if client == nil {
+		return err
 	}
 	q.repeat(ctx, log, w.Periodic)
 	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
@@ -194,6 +191,29 @@ func (q *Queue) Run(ctx context.Context, w job.Work) error {
 	}
 	return nil
 }
+
+// begin starts a client, and waits for a database that is away until ctx is over: nil then.
+func (q *Queue) begin(ctx context.Context, c *queue.Config) (*queue.Client[pgx.Tx], error) {
+	for {
+		client, err := queue.NewClient(riverpgxv5.New(q.pool), c)
+		if err != nil {
+			return nil, fmt.Errorf("job: %w", err)
+		}
+		err = client.Start(context.WithoutCancel(ctx))
+		if err == nil {
+			return client, nil
+		}
+		c.Logger.Warn("jobs cannot be begun yet; it is tried again", "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case <-time.After(beginEvery):
+		}
+	}
+}
+
+// beginEvery is how long it is waited before jobs are begun again.
+const beginEvery = time.Second
 
 // worker does jobs of one kind.
 type worker struct {

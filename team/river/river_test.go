@@ -3,6 +3,7 @@ package river
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -90,6 +91,57 @@ func TestQueue_belongsToItsTransaction(t *testing.T) {
 	if err := <-ended; err != nil || len(keys) > 0 {
 		t.Errorf("%v; %d more were done", err, len(keys))
 	}
+}
+
+// A process that begins to do jobs while its database is away does them when that is back.
+func TestQueue_beginsWithoutItsDatabase(t *testing.T) {
+	cluster := pgtest.NewCluster(t, false)
+	pool, err := pgxpool.New(t.Context(), cluster.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	log := &firstLine{said: make(chan string, 1)}
+	q := opened(t, pool, Config{Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err := q.Add(t.Context(), job.Job{Kind: "work"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Down("fast"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done, ended := make(chan struct{}, 9), make(chan error, 1)
+	go func() {
+		ended <- q.Run(ctx, job.Work{Handlers: map[string]job.Handler{"work": func(context.Context, job.Attempt) error {
+			done <- struct{}{}
+			return nil
+		}}})
+	}()
+	select {
+	case line := <-log.said:
+		t.Log(line)
+	case err := <-ended:
+		t.Fatalf("it does not wait for the database: %v", err)
+	}
+	if err := cluster.Up(); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// firstLine is a log of which the first line is heard.
+type firstLine struct{ said chan string }
+
+func (l *firstLine) Write(line []byte) (int, error) {
+	select {
+	case l.said <- string(line):
+	default:
+	}
+	return len(line), nil
 }
 
 // Two processes on one database do each job once; nothing is done of kinds that a process does not
