@@ -178,7 +178,7 @@ func assemble(t *testing.T, n, requests int) *team {
 	}
 	at, listen := m.pair.URL(), map[string]string{}
 	if *bouncer {
-		at = m.pair.Bouncer(t, "server_login_retry = 1", "ignore_startup_parameters = extra_float_digits")
+		at = m.pair.Bouncer(t, "server_login_retry = 1", "default_pool_size = 20", "ignore_startup_parameters = extra_float_digits")
 	}
 	for i := range 3 {
 		m.gates = append(m.gates, &replica{serving: beginWith(t, at, settings)})
