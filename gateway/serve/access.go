@@ -155,11 +155,12 @@ func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, path, sho
 	var g *Client
 	if shown != "" {
 		g = h.Authenticator.Client(shown)
-	} else if to == nil && path != forAgents { // agents have tokens; what a browser adds by itself is not asked
+	} else if to == nil && !forTokens(path) {
 		g = h.Authenticator.Viewer(r)
 	}
 	if g == nil {
-		if shown == "" && to == nil && browses(r) && r.Method == http.MethodGet && h.Authenticator.SignIn() != nil {
+		if shown == "" && to == nil && !forTokens(path) && browses(r) && r.Method == http.MethodGet &&
+			h.Authenticator.SignIn() != nil {
 			http.Redirect(w, r, signing+"in", http.StatusFound)
 			return true
 		}
@@ -261,6 +262,10 @@ func (h *handler) forbid(w http.ResponseWriter, r *http.Request, rest string, g 
 // show answers what is not relayed.
 func (h *handler) show(w http.ResponseWriter, r *http.Request, g *Client, path string) {
 	seen := *g
+	if h.Admin != nil && strings.HasPrefix(path, Administered) {
+		h.administer(w, r, g)
+		return
+	}
 	if path == seenAs && g.Scopes.Has(tenant.Admin) {
 		if onlyReads(r) {
 			h.Authenticator.List().ServeHTTP(w, r)
@@ -378,14 +383,4 @@ func (h *handler) recall(w http.ResponseWriter, r *http.Request, g *Client) {
 		}
 		access.MCP.ServeHTTP(w, r)
 	})
-}
-
-// ofItself reports whether no page of another origin sent a request.
-func ofItself(r *http.Request) bool {
-	origins := r.Header.Values("Origin")
-	if len(origins) == 0 {
-		return true
-	}
-	from, err := url.Parse(origins[0])
-	return err == nil && len(origins) == 1 && from.Host == r.Host
 }

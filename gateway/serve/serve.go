@@ -67,6 +67,9 @@ type Config struct {
 	// scope Admin may see it, Clients may not. An upstream of that name hides it. Default: there is
 	// none.
 	Jobs http.Handler
+	// Admin answers everything under Administered, for tenants' clients with the scope Admin that show
+	// a token. Default: there is nothing.
+	Admin http.Handler
 	// MCP answers /mcp for this computer's user, where requests need no token. Tenants have their
 	// own: Access.MCP. An upstream of that name hides it. Default: there is none.
 	MCP http.Handler

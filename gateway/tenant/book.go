@@ -59,6 +59,8 @@ type Book interface {
 	// among them.
 	Uses(ctx context.Context, at time.Time) (map[string]Use, error)
 
+	// As is the book for somebody whose changes are noted with the person beside the token.
+	As(person string) Book
 	// Audit notes who did what. A zero time is now.
 	Audit(ctx context.Context, e Entry) error
 	// Audited are the newest entries about a tenant, "" for all, the newest first, at most so many.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -35,13 +36,14 @@ func (r *Relay) lead(ctx context.Context, g *tenantRuntime, upstreams map[string
 		}
 	}
 	var authenticator serve.Authenticator // nil, and not a nil *tenants, without
+	var api http.Handler
 	if r.tenants != nil {
-		authenticator = r.tenants
+		authenticator, api = r.tenants, r.tenants.api
 	}
 	g.handler, err = serve.New(serve.Config{Authenticator: authenticator, Upstreams: upstreams, Transport: counting{r, g},
 		Metrics: r.metrics, Host: r.Address(), Mode: string(g.mode), Clients: g.settings.Gateway.Clients,
 		Origins: g.settings.Gateway.Origins, Ready: r.ready, Ending: r.stopping.Load,
-		Page: g.page, Jobs: r.jobs, MCP: g.recall, Log: r.log})
+		Page: g.page, Jobs: r.jobs, Admin: api, MCP: g.recall, Log: r.log})
 	r.upstreams = upstreams
 	return err
 }
