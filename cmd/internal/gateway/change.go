@@ -40,10 +40,12 @@ func (r *Relay) lead(ctx context.Context, g *tenantRuntime, upstreams map[string
 	if r.tenants != nil {
 		authenticator, api = r.tenants, r.tenants.api
 	}
-	g.handler, err = serve.New(serve.Config{Authenticator: authenticator, Upstreams: upstreams, Transport: counting{r, g},
+	c := serve.Config{Authenticator: authenticator, Upstreams: upstreams, Transport: counting{r, g},
 		Metrics: r.metrics, Host: r.Address(), Mode: string(g.mode), Clients: g.settings.Gateway.Clients,
 		Origins: g.settings.Gateway.Origins, Ready: r.ready, Ending: r.stopping.Load,
-		Page: g.page, Jobs: r.jobs, Admin: api, MCP: g.recall, Log: r.log})
+		Page: g.page, Jobs: r.jobs, Admin: api, MCP: g.recall, Log: r.log}
+	g.handler, err = serve.New(c)
+	g.monitoring = serve.Monitoring(c)
 	r.upstreams = upstreams
 	return err
 }

@@ -231,6 +231,16 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	g.handler.ServeHTTP(w, request)
 }
 
+// Monitoring answers with the figures of all tenants, and the probes, to whoever asks. The relay was
+// started.
+func (r *Relay) Monitoring() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		g := r.enter()
+		defer r.leave(g)
+		g.monitoring.ServeHTTP(w, request)
+	})
+}
+
 // failed logs that something could not be closed.
 func (r *Relay) failed(err error) { r.log.Error("closing", "why", err) }
 
