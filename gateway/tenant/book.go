@@ -51,6 +51,9 @@ type Book interface {
 	Spent(ctx context.Context, name string, at time.Time) (Spent, error)
 	// People are what the people of a tenant spent in the day and the month of a time, by person.
 	People(ctx context.Context, name string, at time.Time) (map[string]Spent, error)
+	// Sums are what some tenants spent, and what the people of some spent, in the day and the month of
+	// a time, by tenant. Each is asked for once, however many they are.
+	Sums(ctx context.Context, of, peopleOf []string, at time.Time) (map[string]Spent, map[string]map[string]Spent, error)
 	// OpenSince is the first day of a tenant whose sum may still grow; CloseUntil closes those before
 	// the day of a time.
 	OpenSince(ctx context.Context, name string) (time.Time, error)
