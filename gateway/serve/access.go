@@ -29,7 +29,7 @@ type Authenticator interface {
 	// requests that are relayed.
 	Viewer(r *http.Request) *Client
 	// Enter is asked before a request is answered. relayed requests count for limits and budgets.
-	// Either of refused and err says why there is no access.
+	// Either of refused and err says why there is no access; of err the log has been told.
 	Enter(ctx context.Context, g *Client, relayed bool) (_ *Access, refused *tenant.Refusal, err error)
 	// Others are the names of all tenants, for a client who may see them.
 	Others() []string
@@ -188,7 +188,6 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 	access, refused, err := h.Authenticator.Enter(r.Context(), g, true)
 	switch {
 	case err != nil:
-		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
 		refuse(w, rest, http.StatusServiceUnavailable, "api_error", "winnow cannot serve this tenant now; its log "+
 			"says why")
 		return
@@ -355,7 +354,6 @@ func (h *handler) work(w http.ResponseWriter, r *http.Request, g *Client, path s
 func (h *handler) within(w http.ResponseWriter, r *http.Request, g *Client, answer func(*Access, *http.Request)) {
 	access, _, err := h.Authenticator.Enter(r.Context(), g, false)
 	if err != nil {
-		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
 		http.Error(w, "503 winnow cannot serve this tenant now; its log says why", http.StatusServiceUnavailable)
 		return
 	}

@@ -43,6 +43,7 @@ type Relay struct {
 	outage    storeOutage // guarded by changing, but for its error
 	writing   *failure    // changes of stores
 	stopping  atomic.Bool
+	readiness readiness
 	ended     chan error
 	stop      context.CancelFunc
 	unbound   func() // gives the process the memory limit back that it had; nil if it was not changed
@@ -70,6 +71,7 @@ type configured struct {
 	named     transport.Mode // the mode that they name
 	switched  transport.Mode // by the page, "" if it has not
 	upstreams map[string]string
+	clients   admissions // of gateway.clients
 }
 
 // Modes are the words of --mode.

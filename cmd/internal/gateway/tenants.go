@@ -56,6 +56,7 @@ type tenants struct {
 	admissions
 	saving   sync.Mutex // held while the book learns what was spent: then it has all of it
 	failures failures
+	unserved unserved
 
 	mu      sync.Mutex
 	states  map[string]*tenantState
@@ -293,10 +294,11 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*se
 	now := d.r.app.Env.Now()
 	t, ok := d.known.Load().Tenant(g.Tenant)
 	if !ok {
+		d.log.Warn("refused: the tenant was removed meanwhile", "tenant", g.Tenant)
 		return nil, nil, errors.New("the tenant was removed")
 	}
 	m, f, err := d.open(ctx, t)
-	if err != nil {
+	if d.unserved.note(ctx, d.log, now, t.Name, err); err != nil {
 		return nil, nil, err
 	}
 	ctx, ended := d.admit(ctx, g)

@@ -48,6 +48,7 @@ func (d *tenants) tick(ctx context.Context) {
 	d.noteUse(ctx)
 	_ = d.learnSpent(ctx, now, d.all()...) // other processes spend, too; if it fails it is tried again
 	d.tidy(now)
+	d.retryUnserved(ctx, now)
 }
 
 // noteUse writes down when tokens were used. What the book does not take is kept.
