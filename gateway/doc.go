@@ -3,6 +3,7 @@
 // Its rooms, in reading order:
 //
 //   - tenant: who may ask, how often, and for how much
+//   - admin: tenants and their tokens, shown and changed
 //   - job: work that no request waits for; job/local does it in this process
 //   - transport: what the engine decided, left out of requests on their way
 //   - serve: the listener: routing, refusals, metrics

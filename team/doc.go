@@ -7,6 +7,7 @@
 //   - bus: changes of the live page, from process to process
 //   - signin: people who sign in to the page
 //   - metrics: counters for Prometheus
+//   - api: tenants and their tokens by HTTP, for admins
 //
 // Begin with Parts in team.go. The sessions themselves are in store/postgres.
 package team

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/admin"
 	"github.com/winnowhq/winnow/gateway/job"
 	"github.com/winnowhq/winnow/gateway/serve"
 	"github.com/winnowhq/winnow/gateway/shared"
@@ -19,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
+	"github.com/winnowhq/winnow/team/api"
 	"github.com/winnowhq/winnow/team/book"
 	"github.com/winnowhq/winnow/team/bus"
 	"github.com/winnowhq/winnow/team/metrics"
@@ -30,7 +32,7 @@ import (
 func Parts() *shared.Parts {
 	return &shared.Parts{Redacted: postgres.Redacted, OpenStore: openStore, OpenStores: openStores,
 		OpenBook: openBook, OpenQueue: openQueue, OnWish: onWish, MigrateQueue: migrateQueue, OpenBus: openBus,
-		NewSignIn: newSignIn, NewMetrics: newMetrics}
+		NewSignIn: newSignIn, NewMetrics: newMetrics, NewAdmin: newAdmin}
 }
 
 func openStore(ctx context.Context, url string, readOnly bool) (store.Store, error) {
@@ -71,6 +73,11 @@ func newMetrics(totals func() transport.Totals, ofTenant bool) serve.Metrics {
 		return metrics.OfTenant(totals)
 	}
 	return metrics.New(totals)
+}
+
+func newAdmin(service func(context.Context) (admin.Service, error),
+	looked func(ctx context.Context, of, did string) error, log *slog.Logger) http.Handler {
+	return api.New(api.Config{Service: service, Looked: looked, Log: log})
 }
 
 // queue is River's, with connections of its own.

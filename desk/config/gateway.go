@@ -56,6 +56,9 @@ type Gateway struct {
 	// Profile is the loopback address at which the profiles of Go are had: HOST:PORT; "" for
 	// nowhere. What is in memory can be read there.
 	Profile string `json:"profile"`
+	// Metrics is where winnowd serve shows figures and probes without a token: HOST:PORT; "" for at
+	// Listen alone, where figures need one.
+	Metrics string `json:"metrics"`
 }
 
 // The values of gateway.capture.
@@ -198,6 +201,9 @@ func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 	if host, _, err := net.SplitHostPort(g.Profile); g.Profile != "" && (err != nil ||
 		!net.ParseIP(host).IsLoopback()) {
 		bad("profile", "%q is not an address of this computer alone; write one like 127.0.0.1:6060", g.Profile)
+	}
+	if _, _, err := net.SplitHostPort(g.Metrics); g.Metrics != "" && err != nil {
+		bad("metrics", "%q is not an address to listen at; write one like 127.0.0.1:9141", g.Metrics)
 	}
 	if g.Memory < leastMemory {
 		bad("memory", "%d: give %d bytes (16 MiB) or more", g.Memory, leastMemory)

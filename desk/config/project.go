@@ -157,6 +157,7 @@ var reasons = map[string]string{
 	"gateway.page":            "it decides who sees your sessions",
 	"gateway.drain":           "it decides how long a program of yours takes to end",
 	"gateway.profile":         "it decides who can read the memory of a program of yours",
+	"gateway.metrics":         "it decides who sees what your requests cost",
 	"notify":                  "it decides what is sent to your terminal",
 	"snapshots":               "it decides whether what an agent did can be undone",
 

@@ -82,6 +82,8 @@ func hostile(key string) []string {
 		return []string{`"1h"`}
 	case "gateway.drain":
 		return []string{`"1000d"`, `"1ms"`}
+	case "gateway.metrics":
+		return []string{`"0.0.0.0:9141"`}
 	case "gateway.profile":
 		return []string{`"127.0.0.1:6060"`}
 	case "gateway.memory":

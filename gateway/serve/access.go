@@ -29,7 +29,7 @@ type Authenticator interface {
 	// requests that are relayed.
 	Viewer(r *http.Request) *Client
 	// Enter is asked before a request is answered. relayed requests count for limits and budgets.
-	// Either of refused and err says why there is no access.
+	// Either of refused and err says why there is no access; of err the log has been told.
 	Enter(ctx context.Context, g *Client, relayed bool) (_ *Access, refused *tenant.Refusal, err error)
 	// Others are the names of all tenants, for a client who may see them.
 	Others() []string
@@ -155,11 +155,12 @@ func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, path, sho
 	var g *Client
 	if shown != "" {
 		g = h.Authenticator.Client(shown)
-	} else if to == nil && path != forAgents { // agents have tokens; what a browser adds by itself is not asked
+	} else if to == nil && !forTokens(path) {
 		g = h.Authenticator.Viewer(r)
 	}
 	if g == nil {
-		if shown == "" && to == nil && browses(r) && r.Method == http.MethodGet && h.Authenticator.SignIn() != nil {
+		if shown == "" && to == nil && !forTokens(path) && browses(r) && r.Method == http.MethodGet &&
+			h.Authenticator.SignIn() != nil {
 			http.Redirect(w, r, signing+"in", http.StatusFound)
 			return true
 		}
@@ -187,7 +188,6 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 	access, refused, err := h.Authenticator.Enter(r.Context(), g, true)
 	switch {
 	case err != nil:
-		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
 		refuse(w, rest, http.StatusServiceUnavailable, "api_error", "winnow cannot serve this tenant now; its log "+
 			"says why")
 		return
@@ -261,6 +261,10 @@ func (h *handler) forbid(w http.ResponseWriter, r *http.Request, rest string, g 
 // show answers what is not relayed.
 func (h *handler) show(w http.ResponseWriter, r *http.Request, g *Client, path string) {
 	seen := *g
+	if h.Admin != nil && strings.HasPrefix(path, Administered) {
+		h.administer(w, r, g)
+		return
+	}
 	if path == seenAs && g.Scopes.Has(tenant.Admin) {
 		if onlyReads(r) {
 			h.Authenticator.List().ServeHTTP(w, r)
@@ -350,7 +354,6 @@ func (h *handler) work(w http.ResponseWriter, r *http.Request, g *Client, path s
 func (h *handler) within(w http.ResponseWriter, r *http.Request, g *Client, answer func(*Access, *http.Request)) {
 	access, _, err := h.Authenticator.Enter(r.Context(), g, false)
 	if err != nil {
-		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
 		http.Error(w, "503 winnow cannot serve this tenant now; its log says why", http.StatusServiceUnavailable)
 		return
 	}
@@ -378,14 +381,4 @@ func (h *handler) recall(w http.ResponseWriter, r *http.Request, g *Client) {
 		}
 		access.MCP.ServeHTTP(w, r)
 	})
-}
-
-// ofItself reports whether no page of another origin sent a request.
-func ofItself(r *http.Request) bool {
-	origins := r.Header.Values("Origin")
-	if len(origins) == 0 {
-		return true
-	}
-	from, err := url.Parse(origins[0])
-	return err == nil && len(origins) == 1 && from.Host == r.Host
 }

@@ -31,12 +31,19 @@ type refusal struct {
 	} `json:"error"`
 }
 
+// Refuse answers a request for a route of our own with an error.
+func Refuse(w http.ResponseWriter, status int, kind, message string) {
+	refuse(w, Administered, status, kind, message)
+}
+
 // refuse answers a request with an error in the shape of the API that it asks, which its path
 // tells.
 func refuse(w http.ResponseWriter, path string, status int, kind, message string) {
 	var r refusal
 	r.Error.Message = message
-	path = wire.Route(path)
+	if path = wire.Route(path); strings.HasPrefix(path, Administered) {
+		path = "" // a tenant may be called messages
+	}
 	switch {
 	case strings.Contains(path, "/models/") && strings.Contains(path, ":"):
 		r.Error.Code, r.Error.Status = status, "UNAVAILABLE"

@@ -47,14 +47,18 @@ type Config struct {
 	// If there are any, every request needs a token but those for /healthz and /readyz. Default:
 	// anyone who reaches the listener may ask.
 	Clients map[string]string
+	// Admit keeps the request of one of Clients until left is called. The context that it returns is
+	// the request's, and ends early when the client may ask no more. Token is the hash of its token.
+	// Default: requests end by themselves.
+	Admit func(ctx context.Context, c *Client) (_ context.Context, left func())
 	// Origins are the origins of web pages whose requests are relayed: "https://agent.example".
 	// Those of others are refused, with and without tokens. Default: no page may ask.
 	Origins []string
 	// Authenticator says who may ask where tenants share the listener, beside Clients. Default: there
 	// are no tenants.
 	Authenticator Authenticator
-	// Ready says why no requests should be sent here, in words that hold no content. Default: they
-	// may be.
+	// Ready says why no requests should be sent here, in words that hold no content; what the log
+	// should have it tells itself. Default: they may be.
 	Ready func(ctx context.Context) error
 	// Ending reports that the listener is about to end. GET /healthz says so, and balancers send
 	// requests elsewhere. Default: it is not.
@@ -67,6 +71,9 @@ type Config struct {
 	// scope Admin may see it, Clients may not. An upstream of that name hides it. Default: there is
 	// none.
 	Jobs http.Handler
+	// Admin answers everything under Administered, for tenants' clients with the scope Admin that show
+	// a token. Default: there is nothing.
+	Admin http.Handler
 	// MCP answers /mcp for this computer's user, where requests need no token. Tenants have their
 	// own: Access.MCP. An upstream of that name hides it. Default: there is none.
 	MCP http.Handler
@@ -173,6 +180,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.Authenticator != nil && h.authenticate(w, r, path, token, client) {
 		return
 	}
+	if client != "" && h.Admit != nil {
+		ctx, left := h.Admit(r.Context(), &Client{Who: client, Token: tenant.HashOf(token)})
+		defer left()
+		r = r.WithContext(ctx)
+	}
 	switch {
 	case len(h.Clients) > 0 && client == "":
 		h.unknown(w, r, path, name)
@@ -205,7 +217,6 @@ func (h *handler) probe(w http.ResponseWriter, r *http.Request, path string) {
 		useGet(w)
 	case path == "/readyz" && h.Ready != nil:
 		if err := h.Ready(r.Context()); err != nil {
-			h.Log.Warn("not ready", "why", err)
 			http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/admin"
 	"github.com/winnowhq/winnow/gateway/job"
 	"github.com/winnowhq/winnow/gateway/serve"
 	"github.com/winnowhq/winnow/gateway/tenant"
@@ -45,6 +46,10 @@ type Parts struct {
 	NewSignIn func(o config.GatewayOIDC, secret string, key []byte, now func() time.Time, log *slog.Logger) SignIn
 	// NewMetrics counts for a listener or for one of its tenants.
 	NewMetrics func(totals func() transport.Totals, ofTenant bool) serve.Metrics
+	// NewAdmin is the admin API, with what is asked for by whoever sends a request. looked notes that
+	// somebody looks at a tenant, "" for all, and how. nil in a program without tenants.
+	NewAdmin func(service func(context.Context) (admin.Service, error),
+		looked func(ctx context.Context, of, did string) error, log *slog.Logger) http.Handler
 }
 
 // None are the parts of a program that serves one person: it counts nothing, and whatever needs a

@@ -51,6 +51,9 @@ type Book interface {
 	Spent(ctx context.Context, name string, at time.Time) (Spent, error)
 	// People are what the people of a tenant spent in the day and the month of a time, by person.
 	People(ctx context.Context, name string, at time.Time) (map[string]Spent, error)
+	// Sums are what some tenants spent, and what the people of some spent, in the day and the month of
+	// a time, by tenant. Each is asked for once, however many they are.
+	Sums(ctx context.Context, of, peopleOf []string, at time.Time) (map[string]Spent, map[string]map[string]Spent, error)
 	// OpenSince is the first day of a tenant whose sum may still grow; CloseUntil closes those before
 	// the day of a time.
 	OpenSince(ctx context.Context, name string) (time.Time, error)
@@ -59,6 +62,8 @@ type Book interface {
 	// among them.
 	Uses(ctx context.Context, at time.Time) (map[string]Use, error)
 
+	// As is the book for somebody whose changes are noted with the person beside the token.
+	As(person string) Book
 	// Audit notes who did what. A zero time is now.
 	Audit(ctx context.Context, e Entry) error
 	// Audited are the newest entries about a tenant, "" for all, the newest first, at most so many.

@@ -22,7 +22,8 @@ const (
 	Read Scope = "read"
 	// Act lets what was decided be undone, restored and pinned on the page.
 	Act Scope = "act"
-	// Admin shows all tenants, lets Read and Act count for each, and opens the page of jobs.
+	// Admin shows all tenants, lets Read and Act count for each, and opens the page of jobs and the
+	// admin API.
 	Admin Scope = "admin"
 	// Metrics shows the figures of all tenants, and nothing else.
 	Metrics Scope = "metrics"

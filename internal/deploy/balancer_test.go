@@ -35,7 +35,7 @@ func TestCompose_startsAndIsReplaced(t *testing.T) {
 		t.Helper()
 		return launch(t, moved(t, services[name].environment(), database, addresses[name], up.URL), services[name].Command...)
 	}
-	for _, name := range []string{"migrate", "tenant", "monitoring"} {
+	for _, name := range []string{"migrate", "tenant"} {
 		start(name).finish(t)
 	}
 	checks := regexp.MustCompile(`(?m)^\s*option httpchk (\S+) (\S+)$`).FindAllStringSubmatch(cfg(t), -1)
@@ -52,23 +52,14 @@ func TestCompose_startsAndIsReplaced(t *testing.T) {
 	for name := range addresses {
 		replicas[name] = start(name)
 	}
-	for name, at := range addresses {
+	asked := scraped(t)
+	for name := range addresses {
 		healthy(name)
-		r, err := http.NewRequest(http.MethodGet, "http://"+at+"/metrics", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Host = name + ":4141"
-		r.Header.Set("Authorization", "Bearer "+shell()["METRICS_TOKEN"])
-		a, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, _ := io.ReadAll(a.Body)
-		a.Body.Close()
-		if a.StatusCode != 200 || !strings.Contains(string(text), "winnow_in_flight_requests") {
-			t.Errorf("Prometheus gets %d from %s: %.300s", a.StatusCode, name, text)
-		}
+		replicas[name].scrape(t, services[name].environment(), asked[name], "/metrics", name)
+		delete(asked, name)
+	}
+	if len(asked) > 0 {
+		t.Errorf("Prometheus asks %v, which are no replicas", asked)
 	}
 	front := Balance(t, addresses, "")
 	load := begin(front, shell()["FIRST_TOKEN"])

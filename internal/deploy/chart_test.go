@@ -31,15 +31,27 @@ type manifest struct {
 			Metadata metadata `yaml:"metadata"`
 			Spec     pod      `yaml:"spec"`
 		} `yaml:"template"`
-		SessionAffinity string `yaml:"sessionAffinity"`
+		SessionAffinity string        `yaml:"sessionAffinity"`
+		Type            string        `yaml:"type"`
+		Ports           []servicePort `yaml:"ports"`
 		Endpoints       []struct {
-			Path          string `yaml:"path"`
-			Authorization struct {
-				Credentials struct{ Name, Key string } `yaml:"credentials"`
-			} `yaml:"authorization"`
+			Port          string         `yaml:"port"`
+			Path          string         `yaml:"path"`
+			Scheme        string         `yaml:"scheme"`
+			Authorization map[string]any `yaml:"authorization"`
 		} `yaml:"endpoints"`
+		Ingress []struct {
+			Ports []struct {
+				Port int `yaml:"port"`
+			} `yaml:"ports"`
+		} `yaml:"ingress"`
 		Rules []struct{ Host string } `yaml:"rules"`
 	} `yaml:"spec"`
+}
+
+type servicePort struct {
+	Name       string `yaml:"name"`
+	TargetPort string `yaml:"targetPort"`
 }
 
 type metadata struct {
@@ -84,6 +96,18 @@ type probe struct {
 		Port   string `yaml:"port"`
 		Scheme string `yaml:"scheme"`
 	} `yaml:"httpGet"`
+}
+
+// port is the number of a port of the container, by its name.
+func (c container) port(t *testing.T, name string) string {
+	t.Helper()
+	for _, p := range c.Ports {
+		if p.Name == name {
+			return strconv.Itoa(p.ContainerPort)
+		}
+	}
+	t.Fatalf("the container has no port %q: %+v", name, c.Ports)
+	return ""
 }
 
 // environment is what a container is started with; secrets are values by "NAME/KEY".
@@ -212,7 +236,6 @@ func functions(set *template.Template, secrets map[string]any) template.FuncMap 
 		"contains":   func(part, text string) bool { return strings.Contains(text, part) },
 		"trunc":      func(n int, text string) string { return text[:min(n, len(text))] },
 		"trimSuffix": func(suffix, text string) string { return strings.TrimSuffix(text, suffix) },
-		"lower":      strings.ToLower,
 	}
 }
 
@@ -245,7 +268,7 @@ firstTenant: {name: web, args: [--budget-day=20]}
 extraVolumes: [{name: keys, secret: {secretName: provider-keys}}]
 extraVolumeMounts: [{name: keys, mountPath: /keys, readOnly: true}]
 ingress: {enabled: true, className: nginx, host: winnow.example.com, tlsSecret: winnow-tls, annotations: {a: b}}
-serviceMonitor: {enabled: true, token: {secret: winnow-metrics, key: token}}
+serviceMonitor: {enabled: true}
 autoscaling: {enabled: true}
 imagePullSecrets: [{name: registry}]
 nodeSelector: {disk: fast}
@@ -305,15 +328,28 @@ func TestChart_hasWhatOperatorsNeed(t *testing.T) {
 	if volumes := deployed.Volumes; len(volumes) != 2 || volumes[1]["name"] != "keys" {
 		t.Errorf("the volumes are %v", volumes)
 	}
-	if s := the(t, "Service", all).Spec.SessionAffinity; s != "ClientIP" {
-		t.Errorf("the affinity of sessions is %q", s)
+	for name, want := range map[string]string{"winnow": "ClientIP", "winnow-metrics": ""} {
+		i := slices.IndexFunc(all, func(m manifest) bool { return m.Kind == "Service" && m.Metadata.Name == name })
+		if i < 0 || all[i].Spec.SessionAffinity != want || len(all[i].Spec.Ports) != 1 {
+			t.Errorf("the service %s is not there, or not as it should be (%d)", name, i)
+		}
 	}
 	if rules := the(t, "Ingress", all).Spec.Rules; len(rules) != 1 || rules[0].Host != "winnow.example.com" {
 		t.Errorf("the rules of the ingress are %v", rules)
 	}
 	monitored := the(t, "ServiceMonitor", all).Spec.Endpoints
-	if len(monitored) != 1 || monitored[0].Path != "/metrics" || monitored[0].Authorization.Credentials.Name != "winnow-metrics" {
+	if len(monitored) != 1 || monitored[0].Path != "/metrics" || monitored[0].Authorization != nil {
 		t.Errorf("Prometheus asks %+v", monitored)
+	}
+	if let := the(t, "NetworkPolicy", all).Spec.Ingress; len(let) != 2 || let[1].Ports[0].Port != 9141 {
+		t.Errorf("the network lets in %+v", let)
+	}
+	// Figures need no token at their port, so that a service for everybody must not have it.
+	open := rendered(t, "service: {type: LoadBalancer}", nil)
+	for _, m := range open {
+		if m.Kind == "Service" && m.Spec.Type == "LoadBalancer" && (len(m.Spec.Ports) != 1 || m.Spec.Ports[0].TargetPort != "http") {
+			t.Errorf("everybody reaches %+v", m.Spec.Ports)
+		}
 	}
 	the(t, "PodDisruptionBudget", all)
 	job := the(t, "Job", all).Spec.Template.Spec

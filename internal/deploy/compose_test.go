@@ -3,6 +3,7 @@ package deploy
 import (
 	"bytes"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,7 +48,35 @@ func composed(t *testing.T, variables map[string]string) map[string]service {
 // shell is what deploy/compose.yaml says to export.
 func shell() map[string]string {
 	return map[string]string{"POSTGRES_PASSWORD": "secret", "GRAFANA_PASSWORD": "secret", "FIRST_TENANT": "web",
-		"FIRST_TOKEN": "wt_" + strings.Repeat("f", 64), "METRICS_TOKEN": "wt_" + strings.Repeat("m", 64)}
+		"FIRST_TOKEN": "wt_" + strings.Repeat("f", 64)}
+}
+
+// scraped are the ports at which Prometheus asks hosts, without a token.
+func scraped(t *testing.T) map[string]string {
+	t.Helper()
+	all := parsed[struct {
+		Jobs []struct {
+			Name          string         `yaml:"job_name"`
+			Path          string         `yaml:"metrics_path"`
+			Authorization map[string]any `yaml:"authorization"`
+			Static        []struct {
+				Targets []string `yaml:"targets"`
+			} `yaml:"static_configs"`
+		} `yaml:"scrape_configs"`
+	}](t, string(read(t, filepath.Join(outside.Root(t), "deploy", "prometheus", "prometheus.yml"))))
+	job := all[0].Jobs[0]
+	if len(all[0].Jobs) != 1 || job.Name != "winnow" || job.Path != "" || job.Authorization != nil {
+		t.Errorf("Prometheus has the jobs %+v", all[0].Jobs)
+	}
+	ports := map[string]string{}
+	for _, target := range job.Static[0].Targets {
+		host, port, err := net.SplitHostPort(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports[host] = port
+	}
+	return ports
 }
 
 // environment is what a service is started with.

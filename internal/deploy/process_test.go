@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -144,6 +146,8 @@ func moved(t *testing.T, environ []string, database, address, upstream string) (
 			value = database
 		case name == "WINNOW_GATEWAY_LISTEN":
 			value = strings.Replace(value, ":4141", ":"+port, 1)
+		case name == "WINNOW_GATEWAY_METRICS":
+			value = "127.0.0.1:0"
 		}
 		all = append(all, name+"="+value)
 	}
@@ -250,6 +254,33 @@ func asHAProxy(t *testing.T, check []string, address string) (status int) {
 	return a.StatusCode
 }
 
+// scrape is what Prometheus gets from a process that is started with an environment: it asks at a port,
+// for a path, as this name, and shows no token.
+func (p *process) scrape(t *testing.T, environ []string, port, path, name string) string {
+	t.Helper()
+	want := "WINNOW_GATEWAY_METRICS=0.0.0.0:" + port
+	if !slices.Contains(environ, want) {
+		t.Errorf("Prometheus asks %s at port %s, and it is not started with %s", name, port, want)
+	}
+	said := regexp.MustCompile(`"msg":"metrics","at":"(http://[^/"]+)/metrics"`)
+	p.within(t, "address for metrics", func() bool { return said.MatchString(p.said.String()) })
+	r, err := http.NewRequest(http.MethodGet, said.FindStringSubmatch(p.said.String())[1]+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = name + ":" + port
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	text, _ := io.ReadAll(a.Body)
+	if a.StatusCode != 200 || !strings.Contains(string(text), "winnow_in_flight_requests") {
+		t.Errorf("Prometheus gets %d from %s: %.300s", a.StatusCode, name, text)
+	}
+	return string(text)
+}
+
 // links are what Kubernetes sets in a pod for a service called winnow, should service links be on.
 var links = []string{"WINNOW_SERVICE_HOST=10.96.7.1", "WINNOW_SERVICE_PORT=4141", "WINNOW_SERVICE_PORT_HTTP=4141",
 	"WINNOW_PORT=tcp://10.96.7.1:4141", "WINNOW_PORT_4141_TCP=tcp://10.96.7.1:4141", "WINNOW_PORT_4141_TCP_PROTO=tcp",
@@ -282,6 +313,8 @@ func TestChart_starts(t *testing.T) {
 			t.Errorf("kubelet asks for %s and gets %d", probe.HTTPGet.Path, status)
 		}
 	}
+	monitored := the(t, "ServiceMonitor", all).Spec.Endpoints[0]
+	p.scrape(t, c.environment(t, secrets), c.port(t, monitored.Port), monitored.Path, "10.244.1.7")
 	if status, answer, err := ask(http.DefaultClient, address, token, "0"); status != 401 || !strings.Contains(answer, "winnowd tenant add") {
 		t.Errorf("without a tenant: %d %s, %v", status, answer, err)
 	}

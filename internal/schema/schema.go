@@ -1,5 +1,6 @@
-// Package schema makes rpc/schema.json from the types of package rpc and their comments, and
-// what follows from it in the clients of bindings. It holds what is in the repository to that.
+// Package schema makes rpc/schema.json from the types of package rpc and their comments, what
+// follows from it in the clients of bindings, and team/api/openapi.json from the routes of the admin
+// API. It holds what is in the repository to that.
 package schema
 
 import (
@@ -12,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -51,6 +53,10 @@ type Type struct {
 	Ref         string         `json:"$ref,omitzero"`
 	Description string         `json:"description,omitzero"`
 	Type        string         `json:"type,omitzero"`
+	Format      string         `json:"format,omitzero"`
+	Minimum     int            `json:"minimum,omitzero"`
+	Maximum     int            `json:"maximum,omitzero"`
+	Default     int            `json:"default,omitzero"`
 	AnyOf       []Type         `json:"anyOf,omitempty"`
 	Const       string         `json:"const,omitzero"`
 	Properties  members[*Type] `json:"properties,omitzero"`
@@ -114,14 +120,15 @@ var written = []reflect.Type{reflect.TypeFor[session.Part](), reflect.TypeFor[se
 // maker collects the types that are met.
 type maker struct {
 	root  string
+	refs  string // where the document has its types
 	defs  map[string]*Type
 	docs  map[string]*comments // by import path
 	wrong []string
 }
 
 // Make makes the schema, with the comments of the source below root.
-func Make(root string) (Document, error) {
-	m := &maker{root: root, defs: map[string]*Type{}, docs: map[string]*comments{}}
+func Make(root string) (_ Document, err error) {
+	m := newMaker(root, "#/$defs/")
 	d := Document{
 		Schema: "https://json-schema.org/draft/2020-12/schema", ID: fmt.Sprintf("urn:winnow:engine:%d", rpc.Protocol),
 		Title: "winnow engine --stdio", Protocol: rpc.Protocol,
@@ -146,13 +153,23 @@ func Make(root string) (Document, error) {
 	m.close(reflect.TypeFor[rpc.Result]())
 	m.close(reflect.TypeFor[rpc.Rejection]())
 	d.Errors = m.comments(reflect.TypeFor[rpc.Failure]()).numbers
+	d.Defs, err = m.all()
+	return d, err
+}
+
+func newMaker(root, refs string) *maker {
+	return &maker{root: root, refs: refs, defs: map[string]*Type{}, docs: map[string]*comments{}}
+}
+
+// all are the types that were met, by name.
+func (m *maker) all() (all members[*Type], err error) {
 	for _, name := range slices.Sorted(maps.Keys(m.defs)) {
-		d.Defs = append(d.Defs, member[*Type]{name, m.defs[name]})
+		all = append(all, member[*Type]{name, m.defs[name]})
 	}
 	if len(m.wrong) > 0 {
-		return d, fmt.Errorf("%s", strings.Join(m.wrong, "\n"))
+		err = fmt.Errorf("%s", strings.Join(m.wrong, "\n"))
 	}
-	return d, nil
+	return all, err
 }
 
 func (m *maker) exchange(params, result reflect.Type) Exchange {
@@ -194,22 +211,25 @@ func (m *maker) of(t reflect.Type) Type {
 		item := m.of(t.Elem())
 		return Type{Type: "array", Items: &item}
 	case reflect.Struct:
+		if t == reflect.TypeFor[time.Time]() {
+			return Type{Type: "string", Format: "date-time"}
+		}
 		name := nameOf(t)
 		if m.defs[name] == nil {
 			m.defs[name] = &Type{Type: "object"} // it may refer to itself
 			m.structure(t, m.defs[name])
 		}
-		return Type{Ref: "#/$defs/" + name}
+		return Type{Ref: m.refs + name}
 	}
 	m.wrong = append(m.wrong, "there is no schema for "+t.String())
 	return Type{}
 }
 
-// nameOf is the name of a type in the schema: rpc's own have theirs, others their package before
-// it.
+// nameOf is the name of a type in the schema: those of rpc and of the admin API have theirs, others
+// their package before it.
 func nameOf(t reflect.Type) string {
 	pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
-	if pkg == "rpc" {
+	if pkg == "rpc" || pkg == "api" || pkg == "admin" {
 		return t.Name()
 	}
 	return strings.ToUpper(pkg[:1]) + pkg[1:] + strings.TrimPrefix(t.Name(), strings.ToUpper(pkg[:1])+pkg[1:])

@@ -10,7 +10,7 @@ import (
 	"github.com/winnowhq/winnow/internal/outside"
 )
 
-var update = flag.Bool("update", false, "write rpc/schema.json and what follows from it in the clients")
+var update = flag.Bool("update", false, "write rpc/schema.json, what follows from it in the clients, and team/api/openapi.json")
 
 // The schema in the repository is made from the types of the engine.
 func TestSchema_isThatOfTheTypes(t *testing.T) {
@@ -23,6 +23,19 @@ func TestSchema_isThatOfTheTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	holds(t, filepath.Join(outside.Root(t), "rpc", "schema.json"), want)
+}
+
+// The description of the admin API is made from its routes and their types.
+func TestOpenAPI_isThatOfTheRoutes(t *testing.T) {
+	d, err := MakeOpenAPI(outside.Root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := d.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds(t, filepath.Join(outside.Root(t), "team", "api", "openapi.json"), want)
 }
 
 // holds compares a file with what it should hold, or writes it.
@@ -39,7 +52,7 @@ func holds(t *testing.T, path string, want []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the types of package rpc say: go test ./internal/schema -update", path)
+		t.Errorf("%s is not what the types say: go test ./internal/schema -update", path)
 	}
 }
 

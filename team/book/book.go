@@ -35,9 +35,13 @@ const versions = "book_version"
 
 // Book keeps tenants. It is safe for concurrent use, also by several processes. Use Open.
 type Book struct {
-	db  *sql.DB
-	now func() time.Time
+	db     *sql.DB
+	now    func() time.Time
+	person string // who changes it, beside the token; "" for nobody in particular
 }
+
+// As is the book for somebody whose changes are noted with the person beside the token.
+func (b *Book) As(person string) tenant.Book { return &Book{b.db, b.now, person} }
 
 // IsPostgres reports whether an address names a PostgreSQL database.
 func IsPostgres(address string) bool {
@@ -55,7 +59,7 @@ func Open(ctx context.Context, address string, now func() time.Time) (*Book, err
 	if err != nil {
 		return nil, fmt.Errorf("open the book of tenants: %w", err)
 	}
-	return &Book{db, now}, nil
+	return &Book{db: db, now: now}, nil
 }
 
 // openFile opens a file and upgrades its tables.
@@ -176,6 +180,7 @@ func (b *Book) change(ctx context.Context, e *tenant.Entry, do func(*sql.Tx) err
 	if _, err := tx.ExecContext(ctx, `UPDATE book_revision SET number = number + 1 WHERE one = 1`); err != nil {
 		return err
 	}
+	e.Person = b.person
 	if err := b.write(ctx, tx, *e); err != nil {
 		return err
 	}

@@ -76,6 +76,11 @@ func (b *Book) Set(ctx context.Context, who, name string, edit func(*tenant.Tena
 		if t, err = readTenant(tx.QueryRowContext(ctx, selectTenants+` WHERE name = $1`, name)); err != nil {
 			return err
 		}
+		var before string
+		if err := tx.QueryRowContext(ctx, `SELECT settings FROM book_tenant WHERE name = $1`, name).
+			Scan(&before); err != nil {
+			return err
+		}
 		if err := edit(&t); err != nil {
 			return err
 		}
@@ -85,6 +90,9 @@ func (b *Book) Set(ctx context.Context, who, name string, edit func(*tenant.Tena
 		}
 		text, err := settingsOf(t)
 		if err != nil {
+			return err
+		}
+		if text, err = withUnknown(before, text); err != nil {
 			return err
 		}
 		e.What = text

@@ -48,6 +48,9 @@ func (s *listening) check(settings config.Settings) error {
 		}
 	}
 	g := settings.Gateway
+	if g.Metrics != "" && s.a.Shared.Missing != nil {
+		return cli.Usage("gateway.metrics is for winnowd serve; winnow status shows what was saved")
+	}
 	if (g.TLS.Cert == "") != (g.TLS.Key == "") {
 		return cli.Usage("gateway.tls.cert and gateway.tls.key belong together: set both, or neither")
 	}
@@ -159,6 +162,10 @@ func (s *listening) reload(ctx context.Context, relay *gateway.Relay, jobs *gate
 	}
 	if err := s.check(next); err != nil {
 		return err
+	}
+	if next.Gateway.Metrics != was.Gateway.Metrics {
+		s.log.Warn("gateway.metrics counts from the next start on", "address", was.Gateway.Metrics)
+		next.Gateway.Metrics = was.Gateway.Metrics
 	}
 	upstreams := upstreamsOf(next)
 	if err := relay.Change(ctx, next, s.modeOf(next), upstreams); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/internal/pgtest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -34,6 +35,7 @@ func TestServe_checksItsConfiguration(t *testing.T) {
 		{"an unknown upstream", `{"gateway": {"upstreams": {"a b": "http://h"}}}`, nil, 2, "cannot name an upstream"},
 		{"a drain that is not an age", `{"gateway": {"drain": "soon"}}`, nil, 2, `"soon" is not an age`},
 		{"profiles for everybody", `{"gateway": {"profile": "0.0.0.0:6060"}}`, nil, 2, "not an address of this computer alone"},
+		{"metrics at no address", `{"gateway": {"metrics": "9141"}}`, nil, 2, "not an address to listen at"},
 		{"an unknown key", `{"gateway": {"drian": "1s"}}`, nil, 2, "drian"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -88,6 +90,53 @@ func TestServe_profilesAndJobs(t *testing.T) {
 		t.Errorf("the metrics are\n%s", text)
 	}
 	g.cmd.Process.Signal(syscall.SIGTERM)
+}
+
+// Figures and probes are had without a token at an address of their own, which relays nothing and
+// shows nothing else; at the listener's own address the figures still need a token.
+func TestServe_metricsAtTheirOwnAddress(t *testing.T) {
+	d := newTeamDesk(t)
+	url, _ := billing(t)
+	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "metrics": "127.0.0.1:0", "upstreams": {"house": "` + url + `"}}}`)
+	d.run("tenant", "add", "ann").wants(t, cli.ExitDone)
+	ann, prometheus := d.token(t, "ann"), d.token(t, "ann", "--scopes", "metrics")
+	g := d.gate()
+	at := ""
+	for _, line := range g.said {
+		if _, after, ok := strings.Cut(line, "msg=metrics at="); ok {
+			at = strings.TrimSuffix(after, "/metrics")
+		}
+	}
+	if at == "" {
+		t.Fatalf("it does not say where metrics are:\n%s", strings.Join(g.said, "\n"))
+	}
+	if status, answer := ask(t, g.url+"/house/v1/messages", saying("hello"), "X-Winnow-Token", ann, "X-Api-Key", "own"); status != 200 {
+		t.Fatalf("%d %s", status, answer)
+	}
+	for _, c := range []struct {
+		method, url, token string
+		status             int
+		text               string
+	}{
+		{"GET", at + "/metrics", "", 200, `winnow_answered_requests_total{tenant="ann"} 1`},
+		{"GET", at + "/healthz", "", 200, "ok"},
+		{"GET", at + "/readyz", "", 200, "ok"},
+		{"POST", at + "/metrics", "", 405, ""},
+		{"GET", at + "/", "", 404, ""},
+		{"GET", at + "/~/", "", 404, ""},
+		{"GET", at + "/~t/", ann, 404, ""},
+		{"GET", at + "/~admin/v1/tenants", ann, 404, ""},
+		{"POST", at + "/house/v1/messages", ann, 404, ""},
+		{"GET", at + "/" + ann + "/metrics", "", 404, ""},
+		{"GET", g.url + "/metrics", "", 401, ""},
+		{"GET", g.url + "/metrics", prometheus, 200, `winnow_answered_requests_total{tenant="ann"} 1`},
+	} {
+		a, text := send(t, c.method, c.url, "", "X-Winnow-Token", c.token)
+		if a.StatusCode != c.status || !strings.Contains(text, c.text) {
+			t.Errorf("%s %s: %d %.300s, want %d and %q", c.method, c.url, a.StatusCode, text, c.status, c.text)
+		}
+	}
+	g.ends()
 }
 
 // store migrate makes all tables of a database beforehand: those of sessions, of tenants and of jobs.

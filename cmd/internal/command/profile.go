@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/pprof"
 	"time"
 
+	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/gateway/serve"
 )
 
@@ -26,15 +28,46 @@ func profile(address string, log *slog.Logger) (end func(), err error) {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	server := &http.Server{Handler: local(mux), ReadHeaderTimeout: 10 * time.Second}
+	return beside{l}.serve(local(mux), "profiles", "/debug/pprof/", log), nil
+}
+
+// listenForMetrics listens at any address, "" for none, for those who look after the gateway.
+func listenForMetrics(address string) (beside, error) {
+	if address == "" {
+		return beside{}, nil
+	}
+	l, err := serve.ListenOpenly(address, nil)
+	var failed *net.OpError
+	if err != nil && !errors.As(err, &failed) {
+		err = cli.Misuse(err)
+	}
+	return beside{l}, err
+}
+
+// beside is a listener beside the one that relays, nil for none.
+type beside struct{ net.Listener }
+
+func (l beside) close() {
+	if l.Listener != nil {
+		l.Close()
+	}
+}
+
+// serve serves it until the returned function is called. The log calls it by a name, and says at which
+// path there is something.
+func (l beside) serve(h http.Handler, name, path string, log *slog.Logger) (end func()) {
+	if l.Listener == nil {
+		return func() {}
+	}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("the listener for profiles has ended", "error", err)
+			log.Error("the listener for "+name+" has ended", "error", err)
 		}
 	}()
-	log.Info("profiles", "at", "http://"+l.Addr().String()+"/debug/pprof/")
+	log.Info(name, "at", "http://"+l.Addr().String()+path)
 	return func() {
 		ctx, stop := context.WithTimeout(context.Background(), time.Second)
 		defer stop()
@@ -42,7 +75,7 @@ func profile(address string, log *slog.Logger) (end func(), err error) {
 			server.Close()
 		}
 		<-done
-	}, nil
+	}
 }
 
 // local refuses what a page in a browser sends under a name that leads to this computer.

@@ -30,4 +30,6 @@ func TestWinnow_servesNoTenants(t *testing.T) {
 	d.run("tenant", "add", "acme").wants(t, cli.ExitDone)
 	d.team = false
 	d.run("serve", "--listen", "127.0.0.1:0").wants(t, cli.ExitUsage, "tenants, are for winnowd")
+	d.configure(`{"gateway": {"metrics": "127.0.0.1:0"}}`)
+	d.run("serve", "--check").wants(t, cli.ExitUsage, "gateway.metrics is for winnowd serve")
 }

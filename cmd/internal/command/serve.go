@@ -122,11 +122,18 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 		return err
 	}
 	defer profiles()
-	upstreams := upstreamsOf(settings)
-	if err := relay.Start(context.WithoutCancel(ctx), upstreams, s.drain()); err != nil {
+	monitoring, err := listenForMetrics(settings.Gateway.Metrics)
+	if err != nil {
 		relay.Close()
 		return err
 	}
+	upstreams := upstreamsOf(settings)
+	if err := relay.Start(context.WithoutCancel(ctx), upstreams, s.drain()); err != nil {
+		monitoring.close()
+		relay.Close()
+		return err
+	}
+	defer monitoring.serve(relay.Monitoring(), "metrics", "/metrics", s.log)()
 	a.Enduring.Store(true)
 	scheme := "http://"
 	if s.encrypts() {

@@ -15,38 +15,12 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/gateway"
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/admin"
 	"github.com/winnowhq/winnow/gateway/tenant"
-	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/text/quantity"
 	"github.com/winnowhq/winnow/text/visible"
 	"github.com/winnowhq/winnow/wire"
 )
-
-// tenantShown is what tenant add, set and show print as JSON.
-type tenantShown struct {
-	tenant.Tenant
-	Spent  tenant.Spent            `json:"spent"`  // US dollars, today and this month, UTC
-	People map[string]tenant.Spent `json:"people"` // what each person spent, likewise
-	Tokens []tenantsToken          `json:"tokens"` // oldest first
-	Book   string                  `json:"book"`   // where it is kept
-}
-
-// tenantsToken is a token in a list.
-type tenantsToken struct {
-	tenant.Token
-	State string `json:"state"` // valid, expired or revoked
-}
-
-// tenantList is what tenant list prints as JSON.
-type tenantList struct {
-	Tenants []tenantLine `json:"tenants"`
-}
-
-type tenantLine struct {
-	tenant.Tenant
-	Spent  tenant.Spent `json:"spent"`
-	Tokens int          `json:"tokens"` // that count now
-}
 
 func tenantCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
@@ -91,11 +65,20 @@ func withBook(ctx context.Context, a *cli.App, want source.Access, do func(tenan
 	}
 	defer b.Close()
 	err = do(b)
+	var wrong admin.Invalid
+	var ended admin.Ended
 	switch {
-	case errors.Is(err, tenant.ErrExists), errors.Is(err, tenant.ErrNotFound):
+	case errors.Is(err, tenant.ErrExists), errors.Is(err, tenant.ErrNotFound), errors.As(err, &wrong),
+		errors.As(err, &ended):
 		return cli.Misuse(err)
 	}
 	return err
+}
+
+// administer is what a command does with the book, as the admin API does it.
+func administer(a *cli.App, b tenant.Book) admin.Service {
+	return admin.Service{Book: b, Who: actor(a), Now: a.Env.Now, At: source.BookName(a),
+		Left: func(name string) string { return source.TenantLeft(a, name) }}
 }
 
 // inBook runs a command that only works on a book of tenants that exists.
@@ -173,9 +156,6 @@ func (f *tenantFlags) change(cmd *cobra.Command, t *tenant.Tenant) error {
 			delete(t.Keys, upstream)
 		}
 	}
-	if err := t.Check(); err != nil {
-		return cli.Misuse(err)
-	}
 	return nil
 }
 
@@ -192,6 +172,9 @@ func tenantAdd(a *cli.App) *cobra.Command {
 		if err := f.change(cmd, &t); err != nil {
 			return err
 		}
+		if err := t.Check(); err != nil { // before a book is made
+			return cli.Misuse(err)
+		}
 		token, err := first.token(a, t.Name)
 		if err != nil {
 			return err
@@ -203,7 +186,7 @@ func tenantAdd(a *cli.App) *cobra.Command {
 			if token == nil && !first.ifMissing && !a.JSON && !a.Quiet {
 				a.Warn("it has no token yet: winnowd tenant token add %s", t.Name)
 			}
-			return tellTenant(cmd.Context(), a, b, t.Name)
+			return showTenant(cmd.Context(), a, b, t.Name)
 		})
 	}
 	f.add(cmd)
@@ -221,10 +204,11 @@ func tenantSet(a *cli.App) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
 			change := func(t *tenant.Tenant) error { return f.change(cmd, t) }
-			if _, err := b.Set(cmd.Context(), actor(a), args[0], change); err != nil {
+			shown, err := administer(a, b).Set(cmd.Context(), args[0], change)
+			if err != nil {
 				return err
 			}
-			return tellTenant(cmd.Context(), a, b, args[0])
+			return tellTenant(a, shown)
 		})
 	}
 	f.add(cmd)
@@ -237,29 +221,21 @@ func tenantShow(a *cli.App) *cobra.Command {
 		Example: "  winnowd tenant show web",
 		Args:    cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
 		RunE: inBook(a, func(ctx context.Context, b tenant.Book, args []string) error {
-			return tellTenant(ctx, a, b, args[0])
+			return showTenant(ctx, a, b, args[0])
 		}),
 	}
 }
 
-func tellTenant(ctx context.Context, a *cli.App, b tenant.Book, name string) error {
-	t, err := b.Tenant(ctx, name)
+func showTenant(ctx context.Context, a *cli.App, b tenant.Book, name string) error {
+	shown, err := administer(a, b).Show(ctx, name)
 	if err != nil {
 		return err
 	}
-	spent, err := b.Spent(ctx, name, a.Env.Now())
-	if err != nil {
-		return err
-	}
-	tokens, err := b.Tokens(ctx, name)
-	if err != nil {
-		return err
-	}
-	people, err := b.People(ctx, name, a.Env.Now())
-	if err != nil {
-		return err
-	}
-	shown := tenantShown{Tenant: t, Spent: spent, People: people, Tokens: withStates(a, tokens), Book: bookName(a)}
+	return tellTenant(a, shown)
+}
+
+func tellTenant(a *cli.App, shown admin.Shown) error {
+	t, spent, people := shown.Tenant, shown.Spent, shown.People
 	return a.Tell(shown, func() {
 		a.Table([]int{-1, -1}, [][]string{
 			{"tenant", t.Name},
@@ -279,17 +255,9 @@ func tellTenant(ctx context.Context, a *cli.App, b tenant.Book, name string) err
 				quantity.Dollars(people[who].Month), estimatedOf(people[who].Estimated))
 		}
 		for _, token := range shown.Tokens {
-			a.Printf("%s\n", token.line(a))
+			a.Printf("%s\n", tokenLine(a, token))
 		}
 	})
-}
-
-// bookName is where the book is, for people: the address of a database has a password in it.
-func bookName(a *cli.App) string {
-	if at := source.BookAt(a); !store.IsURL(at) {
-		return at
-	}
-	return "the database of the store"
 }
 
 func spentOf(spent, budget float64) string {

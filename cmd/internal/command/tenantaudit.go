@@ -12,11 +12,6 @@ import (
 	"github.com/winnowhq/winnow/text/visible"
 )
 
-// tenantAudited is what tenant audit prints as JSON.
-type tenantAudited struct {
-	Entries []tenant.Entry `json:"entries"` // the newest first
-}
-
 // whoOf names the token or person of an entry, for people: a token with its owner.
 func whoOf(e tenant.Entry) string {
 	if e.Person == "" || strings.HasSuffix(e.Who, e.Person) {
@@ -40,12 +35,12 @@ func tenantAudit(a *cli.App) *cobra.Command {
 				if len(args) > 0 {
 					of = args[0]
 				}
-				all, err := b.Audited(cmd.Context(), of, limit)
+				audited, err := administer(a, b).Audited(cmd.Context(), of, limit)
 				if err != nil {
 					return err
 				}
-				return a.Tell(tenantAudited{append([]tenant.Entry{}, all...)}, func() {
-					for _, e := range all {
+				return a.Tell(audited, func() {
+					for _, e := range audited.Entries {
 						a.Printf("%s  %-12s %-20s %-14s %s\n", e.Time.Format(time.RFC3339), e.Tenant, whoOf(e), e.Did,
 							strings.TrimSpace(e.Session+" "+e.What))
 					}

@@ -65,7 +65,8 @@ func (f *firstToken) add(ctx context.Context, a *cli.App, b tenant.Book, t tenan
 			}
 		}
 	}
-	if err := b.Add(ctx, actor(a), t); err != nil && !(f.ifMissing && errors.Is(err, tenant.ErrExists)) {
+	_, err := administer(a, b).Add(ctx, t)
+	if err != nil && !(f.ifMissing && errors.Is(err, tenant.ErrExists)) {
 		return err
 	}
 	if !give {

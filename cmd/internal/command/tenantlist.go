@@ -21,36 +21,21 @@ func tenantListCommand(a *cli.App) *cobra.Command {
 }
 
 func listTenants(ctx context.Context, a *cli.App, b tenant.Book) error {
-	all, err := b.Tenants(ctx)
+	list, err := administer(a, b).List(ctx)
 	if err != nil {
 		return err
 	}
-	list := tenantList{Tenants: []tenantLine{}}
 	rows := [][]string{{"TENANT", "TODAY", "THIS MONTH", "LIMITS", "TOKENS"}}
-	for _, t := range all {
-		line := tenantLine{Tenant: t}
-		if line.Spent, err = b.Spent(ctx, t.Name, a.Env.Now()); err != nil {
-			return err
-		}
-		tokens, err := b.Tokens(ctx, t.Name)
-		if err != nil {
-			return err
-		}
-		for _, token := range tokens {
-			if token.State(a.Env.Now()) == "valid" {
-				line.Tokens++
-			}
-		}
-		list.Tenants = append(list.Tenants, line)
-		rows = append(rows, []string{t.Name, spentOf(line.Spent.Day, t.Budget.Day),
-			spentOf(line.Spent.Month, t.Budget.Month), limitsOf(t.Limits), quantity.Number(line.Tokens)})
+	for _, t := range list.Tenants {
+		rows = append(rows, []string{t.Name, spentOf(t.Spent.Day, t.Budget.Day),
+			spentOf(t.Spent.Month, t.Budget.Month), limitsOf(t.Limits), quantity.Number(t.Tokens)})
 	}
 	err = a.Tell(list, func() {
-		if len(all) > 0 {
+		if len(list.Tenants) > 0 {
 			a.Table([]int{-1, 1, 1, -1, 1}, rows)
 		}
 	})
-	if err == nil && len(all) == 0 {
+	if err == nil && len(list.Tenants) == 0 {
 		return cli.Nothing("there is no tenant; `winnowd tenant add NAME` makes one")
 	}
 	return err

@@ -2,32 +2,21 @@ package command
 
 import (
 	"context"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
-	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
-
-// tenantRemoved is what tenant remove prints as JSON.
-type tenantRemoved struct {
-	Tenant string `json:"tenant"`
-	Left   string `json:"left"` // the file with its sessions, "" if there is none
-}
 
 func tenantRemove(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove a tenant and its tokens; its sessions stay on disk",
 		Example: "  winnowd tenant remove web", Args: cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
 		RunE: inBook(a, func(ctx context.Context, b tenant.Book, args []string) error {
-			if err := b.Remove(ctx, actor(a), args[0]); err != nil {
+			removed, err := administer(a, b).Remove(ctx, args[0])
+			if err != nil {
 				return err
-			}
-			removed := tenantRemoved{Tenant: args[0]}
-			if file := source.TenantFile(a, args[0]); file != "" && exists(file) {
-				removed.Left = file
 			}
 			return a.Tell(removed, func() {
 				a.Printf("%s is no tenant any more, and its tokens do not count\n", args[0])
@@ -37,9 +26,4 @@ func tenantRemove(a *cli.App) *cobra.Command {
 			})
 		}),
 	}
-}
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
 }

@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
@@ -35,13 +38,17 @@ func (r *Relay) lead(ctx context.Context, g *tenantRuntime, upstreams map[string
 		}
 	}
 	var authenticator serve.Authenticator // nil, and not a nil *tenants, without
+	var api http.Handler
 	if r.tenants != nil {
-		authenticator = r.tenants
+		authenticator, api = r.tenants, r.tenants.api
 	}
-	g.handler, err = serve.New(serve.Config{Authenticator: authenticator, Upstreams: upstreams, Transport: counting{r, g},
-		Metrics: r.metrics, Host: r.Address(), Mode: string(g.mode), Clients: g.settings.Gateway.Clients,
+	c := serve.Config{Authenticator: authenticator, Admit: r.clients.admit, Upstreams: upstreams,
+		Transport: counting{r, g},
+		Metrics:   r.metrics, Host: r.Address(), Mode: string(g.mode), Clients: g.settings.Gateway.Clients,
 		Origins: g.settings.Gateway.Origins, Ready: r.ready, Ending: r.stopping.Load,
-		Page: g.page, Jobs: r.jobs, MCP: g.recall, Log: r.log})
+		Page: g.page, Jobs: r.jobs, Admin: api, MCP: g.recall, Log: r.log}
+	g.handler, err = serve.New(c)
+	g.monitoring = serve.Monitoring(c)
 	r.upstreams = upstreams
 	return err
 }
@@ -62,7 +69,20 @@ func (r *Relay) Change(ctx context.Context, settings config.Settings, mode trans
 		return err
 	}
 	r.settings, r.named, r.switched = settings, mode, switched
+	r.endRemovedClients()
 	return nil
+}
+
+// endRemovedClients ends what clients have under way that gateway.clients does not have any more, or
+// with another token.
+func (r *Relay) endRemovedClients() {
+	settings, _ := r.inForce()
+	ended := r.clients.endRevoked(func(c *serve.Client) bool {
+		return strings.EqualFold(settings.Gateway.Clients[c.Who], c.Token)
+	})
+	if ended > 0 {
+		r.log.Info("closed requests of clients that are no longer in gateway.clients", "requests", ended)
+	}
 }
 
 // change builds another runtime. changing is locked.
@@ -85,37 +105,66 @@ func (r *Relay) change(ctx context.Context, settings config.Settings, mode trans
 	return nil
 }
 
-// ready says why requests should go elsewhere.
+// readiness is whether requests should go elsewhere, as the log knows it.
+type readiness struct {
+	mu  sync.Mutex
+	why string // "" for no reason
+}
+
+// ready says why requests should go elsewhere, in words that hold no content. The log has each change
+// of that, with the cause.
 func (r *Relay) ready(ctx context.Context) error {
+	why, cause := r.unready(ctx)
+	r.readiness.mu.Lock()
+	defer r.readiness.mu.Unlock()
+	switch before := r.readiness.why; {
+	case why == nil && before != "":
+		r.readiness.why = ""
+		r.log.Info("ready again")
+	case why != nil && why.Error() != before:
+		r.readiness.why = why.Error()
+		told := []any{"why", why}
+		if cause != nil {
+			told = append(told, "error", cause)
+		}
+		r.log.Warn("not ready", told...)
+	}
+	return why
+}
+
+// unready says why requests should go elsewhere, and what that comes from, for the log alone.
+func (r *Relay) unready(ctx context.Context) (why, cause error) {
 	if r.stopping.Load() {
-		return errors.New("winnow is about to end")
+		return errors.New("winnow is about to end"), nil
 	}
 	r.mu.Lock()
 	off, kept, lacks, carrier := r.now.mode == transport.Off, r.store, r.outage.err, r.now.carrier
 	r.mu.Unlock()
 	if r.tenants != nil && r.tenants.Away() != nil {
-		return errors.New("it cannot be read who may ask: nobody is served")
+		return errors.New("it cannot be read who may ask: nobody is served"), r.tenants.Away()
 	}
 	if lacks != nil {
-		return errors.New("the store cannot be opened: requests are relayed as they came")
+		return errors.New("the store cannot be opened: requests are relayed as they came"), lacks
+	}
+	if r.tenants != nil && len(r.tenants.unserved.names()) > 0 {
+		return errors.New("a tenant cannot be served: the log says which, and why"), nil
 	}
 	if off {
-		return nil
+		return nil, nil
 	}
 	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
 	defer stop()
 	if carrier.Lost() {
-		return errors.New("the store is lost: nothing more is decided")
+		return errors.New("the store is lost: nothing more is decided"), nil
 	}
 	if err := r.unwritable(); err != nil {
-		return errors.New(err.Error())
+		return err, nil
 	}
 	// Whether it is locked or damaged shows even if there is nothing to change.
 	if _, err := kept.Apply(ctx, "ready", store.Change{}); !errors.Is(err, store.ErrNotFound) {
-		r.log.Error("the store cannot be written", "error", err)
-		return errors.New("the store cannot be written")
+		return errors.New("the store cannot be written"), err
 	}
-	return nil
+	return nil, nil
 }
 
 // inForce are the settings in force, and the mode that they ask for.

@@ -2,37 +2,29 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/winnowhq/winnow/gateway/live"
-	"github.com/winnowhq/winnow/gateway/serve"
 )
 
-// listed is the audit log's name for looking at the list of all tenants, which the command has,
-// too.
+// listed is the audit log's name for looking at the list of all tenants, as the command and the
+// admin API have it.
 const listed = "tenant list"
 
 // List implements serve.Authenticator.
 func (d *tenants) List() http.Handler {
 	return live.Tenants(live.TenantsConfig{Tenants: d.list, Now: d.r.app.Env.Now,
-		Audit: func(ctx context.Context) error {
-			own := ""
-			if g := serve.ClientOf(ctx); g != nil {
-				own = g.Tenant
-			}
-			return d.audit(own)(ctx, live.Deed{Did: listed})
-		}})
+		Audit: func(ctx context.Context) error { return d.looked(ctx, "", listed) }})
 }
 
 // list is every tenant, by name.
 func (d *tenants) list(ctx context.Context) ([]live.TenantLine, error) {
 	b := d.book.Load()
 	if b == nil {
-		return nil, errors.New("there is no book of tenants")
+		return nil, errNoBook
 	}
 	d.save(ctx) // what this process alone knows
 	uses, err := b.Uses(ctx, d.r.app.Env.Now())

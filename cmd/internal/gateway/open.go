@@ -139,24 +139,29 @@ func (d *tenants) learn(ctx context.Context, m *tenantState, kept store.Store, n
 	if err := d.rollUp(ctx, m.name, kept, now); err != nil {
 		return err
 	}
-	return d.learnSpent(ctx, m, now)
+	return d.learnSpent(ctx, now, m)
 }
 
-// learnSpent tells the gate the sums that the book has of the tenant and its people.
-func (d *tenants) learnSpent(ctx context.Context, m *tenantState, now time.Time) error {
-	known, err := d.book.Load().Spent(ctx, m.name, now)
+// learnSpent tells gates the sums that the book has of tenants and their people.
+func (d *tenants) learnSpent(ctx context.Context, now time.Time, states ...*tenantState) error {
+	var names, each []string // each: whose people have budgets
+	for _, m := range states {
+		names = append(names, m.name)
+		if t, _ := d.known.Load().Tenant(m.name); t.Each.Limited() {
+			each = append(each, m.name)
+		}
+	}
+	spent, people, err := d.book.Load().Sums(ctx, names, each, now)
 	if err != nil {
 		return err
 	}
-	m.gate.Learn(known, now)
-	if t, _ := d.known.Load().Tenant(m.name); !t.Each.Limited() {
-		return nil
+	for _, m := range states {
+		m.gate.Learn(spent[m.name], now)
+		for who, spent := range people[m.name] {
+			m.gate.Person(who).Learn(spent, now)
+		}
 	}
-	people, err := d.book.Load().People(ctx, m.name, now)
-	for who, spent := range people {
-		m.gate.Person(who).Learn(spent, now)
-	}
-	return err
+	return nil
 }
 
 func millis(t time.Time) session.Millis { return session.Millis(t.UnixMilli()) }

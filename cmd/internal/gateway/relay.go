@@ -43,6 +43,7 @@ type Relay struct {
 	outage    storeOutage // guarded by changing, but for its error
 	writing   *failure    // changes of stores
 	stopping  atomic.Bool
+	readiness readiness
 	ended     chan error
 	stop      context.CancelFunc
 	unbound   func() // gives the process the memory limit back that it had; nil if it was not changed
@@ -70,6 +71,7 @@ type configured struct {
 	named     transport.Mode // the mode that they name
 	switched  transport.Mode // by the page, "" if it has not
 	upstreams map[string]string
+	clients   admissions // of gateway.clients
 }
 
 // Modes are the words of --mode.
@@ -229,6 +231,16 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		defer ended()
 	}
 	g.handler.ServeHTTP(w, request)
+}
+
+// Monitoring answers with the figures of all tenants, and the probes, to whoever asks. The relay was
+// started.
+func (r *Relay) Monitoring() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		g := r.enter()
+		defer r.leave(g)
+		g.monitoring.ServeHTTP(w, request)
+	})
 }
 
 // failed logs that something could not be closed.

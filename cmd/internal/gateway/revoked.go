@@ -12,7 +12,7 @@ import (
 // seconds of its revocation, on every replica.
 const lookEvery = time.Second
 
-// admissions are the requests and streams of tenants' clients that are under way.
+// admissions are the requests and streams of clients that are under way.
 type admissions struct {
 	mu   sync.Mutex
 	open map[*admission]struct{}

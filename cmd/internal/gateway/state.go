@@ -59,10 +59,11 @@ type tenantRuntime struct {
 
 // routes are where a listener leads to.
 type routes struct {
-	wanted  transport.Mode // mode, unless the store could not be opened
-	handler http.Handler
-	aside   []string        // upstreams that are a winnow themselves
-	passed  map[string]bool // their hosts
+	wanted     transport.Mode // mode, unless the store could not be opened
+	handler    http.Handler
+	monitoring http.Handler    // figures and probes, for an address of their own
+	aside      []string        // upstreams that are a winnow themselves
+	passed     map[string]bool // their hosts
 }
 
 // settingsOf are the settings of the gateway as they are for a tenant.

@@ -33,8 +33,6 @@ const (
 	mostStates = 200
 	// usedEvery is how often it is noted that a token was used.
 	usedEvery = time.Minute
-	// readAgain is how often one session that the same person looks at is noted.
-	readAgain = time.Hour
 	// askAgain is how often an unknown token makes the book be read: it may be new.
 	askAgain = time.Second
 )
@@ -49,6 +47,7 @@ type tenants struct {
 	keys    atomic.Pointer[map[string]heldKey]
 	settle  chan struct{} // something was spent that the book does not know
 	signIn  shared.SignIn // nil if nobody can
+	api     http.Handler  // for admins
 
 	must bool // whoever asks needs a token, even if there is no tenant
 
@@ -57,6 +56,7 @@ type tenants struct {
 	admissions
 	saving   sync.Mutex // held while the book learns what was spent: then it has all of it
 	failures failures
+	unserved unserved
 
 	mu      sync.Mutex
 	states  map[string]*tenantState
@@ -125,6 +125,7 @@ func (r *Relay) Tenants(ctx context.Context, must bool) error {
 		d.signIn = r.app.Shared.NewSignIn(o, secret, key, r.app.Env.Now, r.log)
 	}
 	if r.app.Shared.Missing == nil {
+		d.api = r.app.Shared.NewAdmin(d.service, d.looked, r.log)
 		r.tenants = d
 	}
 	return nil
@@ -293,10 +294,11 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*se
 	now := d.r.app.Env.Now()
 	t, ok := d.known.Load().Tenant(g.Tenant)
 	if !ok {
+		d.log.Warn("refused: the tenant was removed meanwhile", "tenant", g.Tenant)
 		return nil, nil, errors.New("the tenant was removed")
 	}
 	m, f, err := d.open(ctx, t)
-	if err != nil {
+	if d.unserved.note(ctx, d.log, now, t.Name, err); err != nil {
 		return nil, nil, err
 	}
 	ctx, ended := d.admit(ctx, g)
@@ -323,49 +325,10 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*se
 	return access, nil, nil
 }
 
-// Audit implements serve.Authenticator.
-func (d *tenants) Audit(ctx context.Context, c *serve.Client, did, what string) error {
-	b := d.book.Load()
-	if b == nil {
-		return errors.New("there is no book of tenants")
-	}
-	return b.Audit(ctx, tenant.Entry{Tenant: c.Tenant, Who: c.Who, Person: c.Person, Did: did, What: what})
-}
-
 // settled says that something may have been spent.
 func (d *tenants) settled() {
 	select {
 	case d.settle <- struct{}{}:
 	default:
-	}
-}
-
-// audit notes what somebody does with a tenant's sessions, before it is done: what cannot be noted
-// is not done. That somebody looks at a session is noted once an hour.
-func (d *tenants) audit(name string) func(context.Context, live.Deed) error {
-	return func(ctx context.Context, deed live.Deed) error {
-		e := tenant.Entry{Tenant: name, Did: deed.Did, Session: deed.Session, What: deed.What}
-		if g := serve.ClientOf(ctx); g != nil {
-			e.Who, e.Person = g.Who, g.Person
-		}
-		if deed.Did == "read" || deed.Did == listed {
-			key, now := e.Who+"\x00"+name+"\x00"+deed.Session, d.r.app.Env.Now()
-			d.mu.Lock()
-			before := d.reads[key]
-			fresh := now.Sub(before) < readAgain
-			if len(d.reads) > 10_000 {
-				clear(d.reads)
-			}
-			d.mu.Unlock()
-			if fresh {
-				return nil
-			}
-			defer func() {
-				d.mu.Lock()
-				d.reads[key] = now
-				d.mu.Unlock()
-			}()
-		}
-		return d.book.Load().Audit(ctx, e)
 	}
 }

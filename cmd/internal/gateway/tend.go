@@ -46,19 +46,24 @@ func (d *tenants) tick(ctx context.Context) {
 	d.save(ctx)
 	d.renew(ctx, now)
 	d.noteUse(ctx)
-	for _, m := range d.all() {
-		_ = d.learnSpent(ctx, m, now) // other processes spend, too; if it fails it is tried again
-	}
+	_ = d.learnSpent(ctx, now, d.all()...) // other processes spend, too; if it fails it is tried again
 	d.tidy(now)
+	d.retryUnserved(ctx, now)
 }
 
-// noteUse writes down when tokens were used.
+// noteUse writes down when tokens were used. What the book does not take is kept.
 func (d *tenants) noteUse(ctx context.Context) {
 	d.mu.Lock()
 	used := d.unset
 	d.unset = map[string]time.Time{}
 	d.mu.Unlock()
 	err := d.book.Load().Used(ctx, used)
+	if err != nil {
+		d.mu.Lock()
+		maps.Copy(used, d.unset) // what came meanwhile is newer
+		d.unset = used
+		d.mu.Unlock()
+	}
 	d.failures.used.note(d.log, d.r.app.Env.Now(), err)
 }
 

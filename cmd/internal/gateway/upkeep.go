@@ -43,6 +43,7 @@ func (u Upkeep) Run(ctx context.Context, r *Relay) {
 				r.retry(ctx)
 			}
 			r.tryWriting(ctx)
+			r.endRemovedClients() // who was let in while that changed
 			if slices.Equal(seen, u.Look()) {
 				continue
 			}

@@ -44,6 +44,23 @@ func BookAt(a *cli.App) string {
 	return filepath.Join(filepath.Dir(storeName(a)), tenantsDir, "book.sqlite") // no tenant's name has a dot
 }
 
+// BookName is where the book is, for people: the address of a database has a password in it.
+func BookName(a *cli.App) string {
+	if at := BookAt(a); !store.IsURL(at) {
+		return at
+	}
+	return "the database of the store"
+}
+
+// TenantLeft is the file with the sessions of a tenant that was removed, "" if there is none.
+func TenantLeft(a *cli.App, name string) string {
+	file := TenantFile(a, name)
+	if _, err := os.Stat(file); file == "" || err != nil {
+		return ""
+	}
+	return file
+}
+
 // OpenBook opens the book of tenants. ErrNoStore if there is no book and none is to be made.
 func OpenBook(ctx context.Context, a *cli.App, want Access) (tenant.Book, error) {
 	at := BookAt(a)

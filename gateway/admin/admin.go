@@ -1,0 +1,177 @@
+// Package admin shows and changes the tenants of a gateway and their tokens: the command
+// `winnowd tenant` and the admin API do the same through it.
+package admin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/winnowhq/winnow/gateway/tenant"
+)
+
+// Service shows and changes what a book has, for somebody.
+type Service struct {
+	Book tenant.Book
+	Who  string // in the audit log
+	Now  func() time.Time
+	At   string // where the book is kept, for people
+	// Left is the file with the sessions of a tenant that was removed, "" if there is none.
+	Left func(name string) string
+}
+
+// Shown is a tenant with its tokens and what it spent.
+type Shown struct {
+	tenant.Tenant
+	Spending
+	Tokens []Token `json:"tokens"` // oldest first
+	Book   string  `json:"book"`   // where it is kept
+}
+
+// Spending is what a tenant spent today and this month, of UTC, in US dollars.
+type Spending struct {
+	Spent tenant.Spent `json:"spent"`
+	// People is what each person spent, by the owner of the tokens, or the id of a token without one.
+	People map[string]tenant.Spent `json:"people"`
+}
+
+// List is all tenants, by name.
+type List struct {
+	Tenants []Line `json:"tenants"`
+}
+
+// Line is a tenant in a list.
+type Line struct {
+	tenant.Tenant
+	Spent  tenant.Spent `json:"spent"`
+	Tokens int          `json:"tokens"` // that are valid
+}
+
+// Removed is a tenant that was removed.
+type Removed struct {
+	Tenant string `json:"tenant"`
+	Left   string `json:"left"` // the file with its sessions, "" if there is none
+}
+
+// Audited is the audit log.
+type Audited struct {
+	Entries []tenant.Entry `json:"entries"` // the newest first
+}
+
+// Invalid is an error in what was asked for. Nothing was done.
+type Invalid struct{ Err error }
+
+func (e Invalid) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error itself.
+func (e Invalid) Unwrap() error { return e.Err }
+
+// invalid is an error in what was asked for, nil for none.
+func invalid(err error) error {
+	if err == nil {
+		return nil
+	}
+	return Invalid{err}
+}
+
+// List lists the tenants.
+func (s Service) List(ctx context.Context) (List, error) {
+	list := List{Tenants: []Line{}}
+	all, err := s.Book.Tenants(ctx)
+	if err != nil {
+		return list, err
+	}
+	uses, err := s.Book.Uses(ctx, s.Now())
+	if err != nil {
+		return list, err
+	}
+	tokens, err := s.Book.Tokens(ctx, "")
+	if err != nil {
+		return list, err
+	}
+	valid := map[string]int{}
+	for _, t := range tokens {
+		if t.State(s.Now()) == "valid" {
+			valid[t.Tenant]++
+		}
+	}
+	for _, t := range all {
+		list.Tenants = append(list.Tenants, Line{t, uses[t.Name].Spent, valid[t.Name]})
+	}
+	return list, nil
+}
+
+// Show shows a tenant. tenant.ErrNotFound if there is none of that name, here and below.
+func (s Service) Show(ctx context.Context, name string) (Shown, error) {
+	t, err := s.Book.Tenant(ctx, name)
+	if err != nil {
+		return Shown{}, err
+	}
+	spending, err := s.spending(ctx, name)
+	if err != nil {
+		return Shown{}, err
+	}
+	tokens, err := s.Book.Tokens(ctx, name)
+	if err != nil {
+		return Shown{}, err
+	}
+	return Shown{t, spending, s.states(tokens), s.At}, nil
+}
+
+// Spending shows what a tenant spent.
+func (s Service) Spending(ctx context.Context, name string) (Spending, error) {
+	if _, err := s.Book.Tenant(ctx, name); err != nil {
+		return Spending{}, err
+	}
+	return s.spending(ctx, name)
+}
+
+func (s Service) spending(ctx context.Context, name string) (all Spending, err error) {
+	if all.Spent, err = s.Book.Spent(ctx, name, s.Now()); err != nil {
+		return all, err
+	}
+	all.People, err = s.Book.People(ctx, name, s.Now())
+	return all, err
+}
+
+// Add adds a tenant. tenant.ErrExists if there is one of that name.
+func (s Service) Add(ctx context.Context, t tenant.Tenant) (Shown, error) {
+	if err := t.Check(); err != nil {
+		return Shown{}, Invalid{err}
+	}
+	if err := s.Book.Add(ctx, s.Who, t); err != nil {
+		return Shown{}, err
+	}
+	return s.Show(ctx, t.Name)
+}
+
+// Set changes a tenant as edit does. An error of edit is returned as it is, and changes nothing.
+func (s Service) Set(ctx context.Context, name string, edit func(*tenant.Tenant) error) (Shown, error) {
+	_, err := s.Book.Set(ctx, s.Who, name, func(t *tenant.Tenant) error {
+		if err := edit(t); err != nil {
+			return err
+		}
+		return invalid(t.Check())
+	})
+	if err != nil {
+		return Shown{}, err
+	}
+	return s.Show(ctx, name)
+}
+
+// Remove removes a tenant with its tokens. Its sessions stay where they are.
+func (s Service) Remove(ctx context.Context, name string) (Removed, error) {
+	if err := s.Book.Remove(ctx, s.Who, name); err != nil {
+		return Removed{}, err
+	}
+	return Removed{name, s.Left(name)}, nil
+}
+
+// Audited shows the newest entries of the audit log about a tenant, "" for all.
+func (s Service) Audited(ctx context.Context, of string, limit int) (Audited, error) {
+	if limit < 1 {
+		return Audited{}, Invalid{fmt.Errorf("limit %d: give 1 or more", limit)}
+	}
+	all, err := s.Book.Audited(ctx, of, limit)
+	return Audited{append([]tenant.Entry{}, all...)}, err
+}
