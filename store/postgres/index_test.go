@@ -1,0 +1,108 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/postgres"
+)
+
+// requests are what requests through a gateway do to a session.
+func requests(ctx context.Context, s *postgres.Store) map[string]func() error {
+	n := 0
+	change := func(make func(revision int64) store.Change) func() error {
+		return func() error {
+			revision, err := s.Revision(ctx, "ses")
+			if err != nil {
+				return err
+			}
+			n++
+			_, err = s.Apply(ctx, "ses", make(revision))
+			return err
+		}
+	}
+	return map[string]func() error{
+		"a message is added": change(func(revision int64) store.Change {
+			return store.Change{Base: revision, Append: []session.Message{said(fmt.Sprint("new", n), fmt.Sprint("new ", n))},
+				Spend: []store.Spend{{Kind: "step"}}}
+		}),
+		"a message changes": change(func(revision int64) store.Change {
+			return store.Change{Base: revision, Update: []session.Message{said("m", fmt.Sprint("changed ", n))}}
+		}),
+		"a decision": change(func(revision int64) store.Change {
+			return store.Change{Base: revision, Commit: []rule.Elision{{Part: "pm", Field: rule.Text}}}
+		}),
+		"a text is kept":    func() error { n++; return s.Keep(ctx, "ses", "pm", fmt.Sprint("kept ", n)) },
+		"the state is read": func() error { _, err := s.State(ctx, "ses"); return err },
+		"the log is read": func() error {
+			for _, err := range s.Messages(ctx, "ses") {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// No request writes to the index of words, or waits for who does: here the index takes up a session
+// of which a message is new, one has changed and a text was kept, and does not get on.
+func TestIndex_holdsUpNoRequest(t *testing.T) {
+	c := newCrossing(t)
+	_, err := c.s.Apply(t.Context(), "ses", store.Change{Create: &session.Info{ID: "ses"},
+		Append: []session.Message{said("m", "heron")}})
+	c.must(err)
+	c.must(c.s.Index(t.Context(), nil))
+	for name, do := range requests(t.Context(), c.s) {
+		if err := do(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	query(t, c.url, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN RAISE EXCEPTION 'the index is written'; END $$`)
+	query(t, c.url, `CREATE TRIGGER refuse BEFORE INSERT OR UPDATE OR DELETE ON found EXECUTE FUNCTION refuse()`)
+	for name, do := range requests(t.Context(), c.s) {
+		if err := do(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	query(t, c.url, `DROP TRIGGER refuse ON found`)
+
+	conn, err := pgx.Connect(t.Context(), c.url)
+	c.must(err)
+	defer conn.Close(t.Context())
+	tx, err := conn.Begin(t.Context())
+	c.must(err)
+	_, err = tx.Exec(t.Context(), `LOCK TABLE found IN SHARE MODE`) // nobody can write to it
+	c.must(err)
+	done := make(chan error)
+	go func() { done <- c.s.Index(t.Context(), nil) }()
+	c.waiting(1)
+	for name, do := range requests(t.Context(), c.s) {
+		began := time.Now()
+		ended := make(chan error, 1)
+		go func() { ended <- do() }()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("%s while the index is written: %v", name, err)
+			}
+		case <-time.After(2 * time.Second):
+			t.Errorf("%s waits for the index", name)
+		}
+		t.Logf("%s: %s", name, time.Since(began).Round(time.Millisecond))
+	}
+	c.must(tx.Rollback(t.Context()))
+	c.must(<-done)
+	found, err := c.s.Search(t.Context(), store.Search{Words: "changed"})
+	if err != nil || found.Total != 1 || found.Behind != 0 {
+		t.Errorf("afterwards it finds %+v, %v", found, err)
+	}
+}
