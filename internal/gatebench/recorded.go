@@ -105,8 +105,9 @@ func startScript() *script {
 var declared = jsontext.Value(`[{"name":"read","input_schema":{"type":"object"}}]`)
 
 // play sends the requests of a recording one after the other, through the Messages API and without
-// the pauses between them. It returns how many were answered, and their bytes.
-func (s *script) play(r recording, address string) (requests int, sent int64) {
+// the pauses between them, and tells of each that was answered. It returns how many were, and their
+// bytes.
+func (s *script) play(r recording, address string, answered func()) (requests int, sent int64) {
 	var elements wire.Elements
 	for at := range r.log {
 		if r.log[at].Role != session.Assistant {
@@ -138,6 +139,7 @@ func (s *script) play(r recording, address string) (requests int, sent int64) {
 		}
 		requests, sent = requests+1, sent+int64(len(text))
 		s.Forget()
+		answered()
 	}
 	return requests, sent
 }

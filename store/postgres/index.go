@@ -24,7 +24,7 @@ const (
 )
 
 // Index brings the index up to date, in transactions of bounded size, of which a tenant has one at
-// a time. Changes of a session wait for the last moment of one alone; deleting it waits for all of it.
+// a time, if there is an index. Changes of a session wait for the last moment of one alone; deleting it waits for all of it.
 func (s *Store) Index(ctx context.Context, tell func(done, all int)) (err error) {
 	defer s.explain(ctx, "index", "", &err)
 	return s.index(ctx, tell)
@@ -34,7 +34,7 @@ func (s *Store) index(ctx context.Context, tell func(done, all int)) error {
 	if s.db.readOnly {
 		return store.ErrReadOnly
 	}
-	all, err := s.behind(ctx)
+	all, _, err := s.behind(ctx)
 	if err != nil || all == 0 {
 		return err
 	}
@@ -118,12 +118,13 @@ func (s *Store) settle(ctx context.Context) error {
 }
 
 // behind counts the messages that are not indexed as they are now, and the kept texts that may not
-// be.
-func (s *Store) behind(ctx context.Context) (n int, err error) {
-	err = s.one(ctx, `SELECT (SELECT coalesce(sum(messages - indexed), 0)::bigint FROM session WHERE tenant = $1 AND indexed < messages)
-		+ (SELECT count(*) FROM stale WHERE tenant = $1) + (SELECT count(*) FROM kept WHERE tenant = $1 AND fresh)`,
-		[]any{s.tenant}, &n)
-	return n, err
+// be: none if there is no index.
+func (s *Store) behind(ctx context.Context) (n int, without bool, err error) {
+	err = s.one(ctx, `SELECT without, CASE WHEN without THEN 0 ELSE
+			(SELECT coalesce(sum(messages - indexed), 0)::bigint FROM session WHERE tenant = $1 AND indexed < messages)
+			+ (SELECT count(*) FROM stale WHERE tenant = $1) + (SELECT count(*) FROM kept WHERE tenant = $1 AND fresh) END
+		FROM (SELECT EXISTS (SELECT FROM unindexed WHERE tenant = $1) AS without) AS u`, []any{s.tenant}, &without, &n)
+	return n, without, err
 }
 
 // indexer indexes a batch in a transaction.
@@ -152,6 +153,11 @@ func (i *indexer) exec(sql string, args ...any) error {
 
 // batch returns how much it did, 0 if there is nothing left.
 func (i *indexer) batch() (done int, err error) {
+	var without bool
+	if err := i.tx.QueryRow(i.ctx, `SELECT EXISTS (SELECT FROM unindexed WHERE tenant = $1)`, i.s.tenant).
+		Scan(&without); err != nil || without {
+		return 0, err
+	}
 	if err := i.stale(); err != nil {
 		return 0, err
 	}

@@ -106,3 +106,40 @@ func TestIndex_holdsUpNoRequest(t *testing.T) {
 		t.Errorf("afterwards it finds %+v, %v", found, err)
 	}
 }
+
+// An index that is given up leaves nothing on the disk once no tenant has one, and nothing is noted
+// for it any more.
+func TestKeepIndex_givesItsRoomBack(t *testing.T) {
+	c := newCrossing(t)
+	other := open(t, c.url, postgres.Options{}).Tenant("other")
+	for _, s := range []*postgres.Store{c.s, other} {
+		for n := range 45 {
+			id := fmt.Sprint("ses", n)
+			_, err := s.Apply(t.Context(), id, store.Change{Create: &session.Info{ID: id},
+				Append: []session.Message{said("m", fmt.Sprint("heron ", n))}})
+			c.must(err)
+		}
+		c.must(s.Index(t.Context(), nil))
+	}
+	c.must(c.s.KeepIndex(t.Context(), false))
+	if n := count(t, c.url, `SELECT count(*) FROM found WHERE tenant = 'acme'`); n != 0 {
+		t.Errorf("%d documents are left", n)
+	}
+	if found, err := other.Search(t.Context(), store.Search{Words: "heron"}); err != nil || found.Total != 45 || found.Scan != nil {
+		t.Errorf("the other tenant finds %d, %v", found.Total, err)
+	}
+	c.must(other.KeepIndex(t.Context(), false))
+	if n := count(t, c.url, `SELECT pg_relation_size('found')`); n != 0 {
+		t.Errorf("the documents take %d bytes of the disk", n)
+	}
+	_, err := c.s.Apply(t.Context(), "ses1", store.Change{Base: 2, Update: []session.Message{said("m", "stork")}})
+	c.must(err)
+	if n := count(t, c.url, `SELECT count(*) FROM stale`); n != 0 {
+		t.Errorf("%d messages are noted for the index", n)
+	}
+	for _, s := range []*postgres.Store{c.s, other} {
+		if h, err := s.Check(t.Context()); err != nil || len(h.Problems) > 0 {
+			t.Errorf("it is not sound: %q, %v", h.Problems, err)
+		}
+	}
+}

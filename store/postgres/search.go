@@ -28,14 +28,18 @@ func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, 
 	if len(terms) == 0 {
 		return found, store.ErrNoWord
 	}
-	if found.Behind, err = s.behind(ctx); err != nil {
+	var without bool
+	if found.Behind, without, err = s.behind(ctx); err != nil {
 		return found, err
+	}
+	if without {
+		return words.Scan(ctx, s, q)
 	}
 	if found.Behind > 0 && !s.db.readOnly {
 		if err := s.index(ctx, nil); err != nil {
 			return found, err
 		}
-		if found.Behind, err = s.behind(ctx); err != nil {
+		if found.Behind, _, err = s.behind(ctx); err != nil {
 			return found, err
 		}
 	}
