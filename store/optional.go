@@ -16,7 +16,7 @@ import (
 type Searcher interface {
 	// Index adds everything new to the index. Its cost grows with the new text. tell, which may be
 	// nil, is called now and then with how many of how many messages are done. If it is stopped, by
-	// its context or by a crash, finished work stays.
+	// its context or by a crash, finished work stays. ErrLocked if another process is at it.
 	Index(ctx context.Context, tell func(done, all int)) error
 	// Search finds parts, the best first, and of equally good ones the newest. If the store can be
 	// written, it first indexes new messages. ErrNoWord if the search has no word.

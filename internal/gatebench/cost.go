@@ -178,7 +178,8 @@ func costs(args []string) {
 				return requests, bytes
 			})
 	}
-	fmt.Println("\nBytes of a request; the index of words is made once at the end, or in steps, as the job makes it.\n")
+	fmt.Println("\nBytes of a request; the index of words is made once at the end, or in steps, as the job makes it.")
+	fmt.Println()
 	fmt.Println("| conversations | disk | WAL | disk of the index, made once | WAL of that | disk of the documents, in " +
 		"steps | of their words | WAL of the steps |")
 	fmt.Println("|---|---|---|---|---|---|---|---|")

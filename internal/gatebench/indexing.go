@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -38,7 +39,9 @@ func (i *indexing) index() {
 	must(err)
 	defer s.Close()
 	must(s.KeepIndex(ctx, true))
-	must(s.Index(ctx, nil))
+	if err := s.Index(ctx, nil); !errors.Is(err, store.ErrLocked) { // the job is at it
+		must(err)
+	}
 }
 
 // weight is what the index of all tenants takes: bytes of the documents, and of the words' own index.

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
@@ -23,8 +24,9 @@ const (
 	batchStale = 100
 )
 
-// Index brings the index up to date, in transactions of bounded size, of which a tenant has one at
-// a time, if there is an index. Changes of a session wait for the last moment of one alone; deleting it waits for all of it.
+// Index brings the index up to date, in transactions of bounded size, if there is one. Of several at
+// a time the first does it, for the others it is store.ErrLocked. Changes of a session wait for the
+// last moment of a transaction alone; deleting the session waits for all of it.
 func (s *Store) Index(ctx context.Context, tell func(done, all int)) (err error) {
 	defer s.explain(ctx, "index", "", &err)
 	return s.index(ctx, tell)
@@ -46,7 +48,7 @@ func (s *Store) index(ctx context.Context, tell func(done, all int)) error {
 			tell(done, max(all, done))
 		}
 		n := 0
-		if err := s.alone(ctx, func(i *indexer) (err error) {
+		if err := s.alone(ctx, false, func(i *indexer) (err error) {
 			n, err = i.batch()
 			return err
 		}); err != nil {
@@ -63,12 +65,25 @@ func (s *Store) index(ctx context.Context, tell func(done, all int)) error {
 	return s.sweep(ctx)
 }
 
-// alone runs a transaction of which a tenant has one at a time.
-func (s *Store) alone(ctx context.Context, do func(*indexer) error) error {
+// alone runs a transaction of which a tenant has one at a time. If another one runs it is
+// store.ErrLocked at once, or waits for its end.
+func (s *Store) alone(ctx context.Context, wait bool, do func(*indexer) error) error {
 	return s.with(ctx, func(c *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 			i := indexer{ctx: ctx, s: s, tx: tx}
-			if err := i.exec(`SELECT pg_advisory_xact_lock(hashtextextended('winnow index ' || $1, 0))`); err != nil {
+			const lock = `hashtextextended('winnow index ' || $1, 0)`
+			if wait {
+				if err := i.exec(`SELECT pg_advisory_xact_lock(` + lock + `)`); err != nil {
+					return err
+				}
+				return do(&i)
+			}
+			var free bool
+			err := tx.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock(`+lock+`)`, s.tenant).Scan(&free)
+			if err == nil && !free {
+				err = fmt.Errorf("%w: somebody else brings the index up to date", store.ErrLocked)
+			}
+			if err != nil {
 				return err
 			}
 			return do(&i)
@@ -84,7 +99,7 @@ func (s *Store) freshlyKept(ctx context.Context) error {
 		return err
 	}
 	for _, num := range nums {
-		err := s.alone(ctx, func(i *indexer) error {
+		err := s.alone(ctx, false, func(i *indexer) error {
 			if indexed, err := i.stays(num); err != nil || indexed < 0 {
 				return err
 			}

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -141,5 +142,38 @@ func TestKeepIndex_givesItsRoomBack(t *testing.T) {
 		if h, err := s.Check(t.Context()); err != nil || len(h.Problems) > 0 {
 			t.Errorf("it is not sound: %q, %v", h.Problems, err)
 		}
+	}
+}
+
+// A search that comes while somebody else brings the index up to date does not wait for that: it
+// finds what is in it, and says how much is not.
+func TestSearch_doesNotWaitForTheIndex(t *testing.T) {
+	c := newCrossing(t)
+	_, err := c.s.Apply(t.Context(), "ses", store.Change{Create: &session.Info{ID: "ses"},
+		Append: []session.Message{said("m", "heron")}})
+	c.must(err)
+	c.must(c.s.Index(t.Context(), nil))
+	_, err = c.s.Apply(t.Context(), "ses", store.Change{Base: 2, Append: []session.Message{said("n", "heron")}})
+	c.must(err)
+	conn, err := pgx.Connect(t.Context(), c.url)
+	c.must(err)
+	defer conn.Close(t.Context())
+	tx, err := conn.Begin(t.Context())
+	c.must(err)
+	_, err = tx.Exec(t.Context(), `SELECT pg_advisory_xact_lock(hashtextextended('winnow index acme', 0))`)
+	c.must(err)
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
+	defer stop()
+	if err := c.s.Index(ctx, nil); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("the index, while somebody is at it: %v", err)
+	}
+	found, err := c.s.Search(ctx, store.Search{Words: "heron"})
+	if err != nil || found.Total != 1 || found.Behind != 1 {
+		t.Errorf("it finds %d, %d were not searched, %v", found.Total, found.Behind, err)
+	}
+	c.must(tx.Rollback(t.Context()))
+	found, err = c.s.Search(t.Context(), store.Search{Words: "heron"})
+	if err != nil || found.Total != 2 || found.Behind != 0 {
+		t.Errorf("afterwards it finds %d, %d were not searched, %v", found.Total, found.Behind, err)
 	}
 }

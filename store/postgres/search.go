@@ -36,7 +36,8 @@ func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, 
 		return words.Scan(ctx, s, q)
 	}
 	if found.Behind > 0 && !s.db.readOnly {
-		if err := s.index(ctx, nil); err != nil {
+		// If somebody else is at it, the index is searched as it is.
+		if err := s.index(ctx, nil); err != nil && !errors.Is(err, store.ErrLocked) {
 			return found, err
 		}
 		if found.Behind, _, err = s.behind(ctx); err != nil {

@@ -27,11 +27,11 @@ func (s *Store) KeepIndex(ctx context.Context, keep bool) (err error) {
 	}
 	switch {
 	case keep && without:
-		return s.alone(ctx, func(i *indexer) error { return i.exec(`DELETE FROM unindexed WHERE tenant = $1`) })
+		return s.alone(ctx, true, func(i *indexer) error { return i.exec(`DELETE FROM unindexed WHERE tenant = $1`) })
 	case keep:
 		return nil
 	case !without:
-		if err := s.alone(ctx, func(i *indexer) error {
+		if err := s.alone(ctx, true, func(i *indexer) error {
 			return i.exec(`INSERT INTO unindexed VALUES ($1) ON CONFLICT DO NOTHING`)
 		}); err != nil {
 			return err
@@ -48,7 +48,7 @@ func (s *Store) KeepIndex(ctx context.Context, keep bool) (err error) {
 		if len(nums) == 0 {
 			return s.shrink(ctx)
 		}
-		if err := s.alone(ctx, func(i *indexer) error { return i.drop(nums) }); err != nil {
+		if err := s.alone(ctx, true, func(i *indexer) error { return i.drop(nums) }); err != nil {
 			return err
 		}
 		last = nums[len(nums)-1]

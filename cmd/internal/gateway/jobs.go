@@ -243,7 +243,7 @@ func (w *Jobs) index(ctx context.Context, _ job.Attempt) error {
 			}
 		}
 		if searcher, ok := kept.(store.Searcher); ok && keep {
-			if err := searcher.Index(ctx, nil); err != nil {
+			if err := searcher.Index(ctx, nil); err != nil && !errors.Is(err, store.ErrLocked) { // a search does it
 				return fmt.Errorf("index what is new: %w", err)
 			}
 		}
