@@ -53,9 +53,11 @@ func (w weight) minus(v weight) weight {
 
 func (w weight) size() int64 { return w.documents + w.words }
 
-// weigh reads it, and how much WAL there was by now. Space that was freed is counted, as the disk
-// has it.
+// weigh reads it, and how much WAL there was by now. Before, the server puts what it has in a list of
+// new words into their index: it does so whenever 4 MB have come together. Space that was freed is
+// counted, as the disk has it.
 func weigh(c *pgtest.Cluster) (w weight) {
+	must(execute(c, `SELECT gin_clean_pending_list('found_words'::regclass)`))
 	must(query(c, `SELECT coalesce(pg_total_relation_size(to_regclass('found')), 0)
 			- coalesce(pg_relation_size(to_regclass('found_words')), 0),
 		coalesce(pg_relation_size(to_regclass('found_words')), 0), (pg_current_wal_insert_lsn() - '0/0')::bigint`,
