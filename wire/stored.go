@@ -23,13 +23,18 @@ const itemReference = "item_reference"
 var freeForm = []string{"input_schema", "parameters", "parametersjsonschema", "schema", "args", "arguments", "response",
 	"metadata", "structured_output"}
 
-// StoredReference is the name of the first member of a request by which it refers to something that
-// the provider keeps for whoever has the key, "" if there is none. text is well-formed JSON.
-func StoredReference(text []byte) string {
-	if !mayRefer(text) {
-		return ""
+// RefersToFile reports whether a member refers to a file.
+func RefersToFile(member string) bool {
+	return slices.Contains([]string{"file_id", "file_ids", "fileuri", "file_uri"}, strings.ToLower(member))
+}
+
+// StoredReferences are the names of the members of a request by which it refers to something that the
+// provider keeps for whoever has the key. text is well-formed JSON.
+func StoredReferences(text []byte) (members []string) {
+	if mayRefer(text) {
+		storedIn(ValueOf(text), true, func(member string) { members = append(members, member) })
 	}
-	return storedIn(ValueOf(text), true)
+	return members
 }
 
 // mayRefer reports whether a member of such a name may be anywhere in a text. A name may be written
@@ -47,13 +52,11 @@ func mayRefer(text []byte) bool {
 	return bytes.Contains(lower, []byte(`"`+itemReference+`"`))
 }
 
-func storedIn(v Value, root bool) string {
+func storedIn(v Value, root bool, tell func(member string)) {
 	switch v.Kind() {
 	case '[':
 		for one := range v.Values() {
-			if name := storedIn(one, false); name != "" {
-				return name
-			}
+			storedIn(one, false, tell)
 		}
 	case '{':
 		called := !root && strings.HasSuffix(v.Get("type").String(), "tool_use") // whose input is the client's own
@@ -64,16 +67,13 @@ func storedIn(v Value, root bool) string {
 			case slices.Contains(freeForm, lower) || called && lower == "input":
 				continue
 			case lower == "type" && value.String() == itemReference:
-				return itemReference
+				tell(itemReference)
 			case refers && value.names(always):
-				return name
+				tell(name)
 			}
-			if inner := storedIn(value, false); inner != "" {
-				return inner
-			}
+			storedIn(value, false, tell)
 		}
 	}
-	return ""
 }
 
 // names reports whether a value names something: with bare set also as a string or a list.

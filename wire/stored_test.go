@@ -1,8 +1,11 @@
 package wire
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
-func TestStoredReference(t *testing.T) {
+func TestStoredReferences(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"previous_response_id":"resp_1","input":"go on"}`:                                                        "previous_response_id",
 		`{"previous_respons\u0065_id":"resp_1"}`:                                                                   "previous_response_id",
@@ -22,6 +25,7 @@ func TestStoredReference(t *testing.T) {
 		`{"messages":[{"role":"user","content":[{"type":"tool_result","content":[{"source":{"file_id":"f"}}]}]}]}`: "file_id",
 		`{"messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"f"}}]}]}`:                        "file_id",
 		`{"messages":[{"role":"assistant","audio":{"id":"audio_1"}}]}`:                                             "audio",
+		`{"file_id":"f","previous_response_id":"resp_1"}`:                                                          "file_id previous_response_id",
 		`{"type":"tool_use","input":[{"type":"item_reference","id":"msg_1"}]}`:                                     "item_reference",
 		`{"cachedContent":"cachedContents/1","contents":[]}`:                                                       "cachedContent",
 		`{"contents":[{"parts":[{"fileData":{"fileUri":"https://x/v1beta/files/1"}}]}]}`:                           "fileUri",
@@ -37,7 +41,7 @@ func TestStoredReference(t *testing.T) {
 		`{"input":[{"type":"function_call","arguments":"{\"file_id\":\"a\"}"}]}`:                                                 "",
 		`{}`: "",
 	} {
-		if got := StoredReference([]byte(text)); got != want {
+		if got := strings.Join(StoredReferences([]byte(text)), " "); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
