@@ -101,6 +101,7 @@ type figures struct {
 	commits, inserted, updated, removed      int64
 	walRecords, walBytes, size, calls, elide int64
 	flushes                                  int64 // of the WAL, 0 if the server counts them elsewhere
+	pages                                    int64 // that are in the WAL as a whole
 }
 
 func (f figures) minus(g figures) figures {
@@ -108,7 +109,7 @@ func (f figures) minus(g figures) figures {
 		f.trips - g.trips, f.connections - g.connections,
 		f.commits - g.commits, f.inserted - g.inserted, f.updated - g.updated, f.removed - g.removed,
 		f.walRecords - g.walRecords, f.walBytes - g.walBytes, f.size - g.size, f.calls - g.calls,
-		f.elide - g.elide, f.flushes - g.flushes}
+		f.elide - g.elide, f.flushes - g.flushes, f.pages - g.pages}
 }
 
 // coster is one run.
@@ -122,6 +123,7 @@ type coster struct {
 func costs(args []string) {
 	f := flag.NewFlagSet(costRole, flag.ExitOnError)
 	folder := f.String("sessions", "", "folder of recorded sessions, of any product; \"\" for none")
+	sizes := f.String("sizes", "10000,200000,1000000", "bytes of a body of made-up conversations; \"\" for none")
 	most := f.Int("most", 3000, "requests of recorded sessions at most; whole sessions")
 	program := f.String("winnow", "", "the program (default: it is built)")
 	_ = f.Parse(args)                         // it exits
@@ -158,7 +160,11 @@ func costs(args []string) {
 		"| from it | round trips | statements | " +
 		"transactions | rows written | decisions | WAL | its flushes | disk | connections at most |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
-	for _, l := range loads([]int{10_000, 200_000, 1_000_000}, []int{16}) {
+	made := []load{}
+	if *sizes != "" {
+		made = loads(numbers(*sizes), []int{16})
+	}
+	for _, l := range made {
 		c.measure(fmt.Sprintf("16 of %d KB, each of %d requests", l.body/1000, l.steps+1), start, l.c,
 			func(address string, answered func()) (int, int64) { return c.talk(l, address, answered) })
 	}
@@ -180,8 +186,8 @@ func costs(args []string) {
 	}
 	fmt.Println("\nBytes of a request; the index of words is made once at the end, or in steps, as the job makes it.")
 	fmt.Println()
-	fmt.Println("| conversations | disk | WAL | disk of the index, made once | WAL of that | disk of the documents, in " +
-		"steps | of their words | WAL of the steps |")
+	fmt.Println("| conversations | disk | WAL | disk of the index, made once | WAL of that (whole pages) | disk of the documents, in " +
+		"steps | of their words | WAL of the steps (whole pages) |")
 	fmt.Println("|---|---|---|---|---|---|---|---|")
 	fmt.Println(strings.Join(c.indexRows, "\n"))
 }
@@ -207,6 +213,7 @@ func (c *coster) measure(name string, start figures, conversations int,
 	steps.index()
 	all := weigh(c.cluster).minus(before)
 	all.wal -= used.walBytes + start.walBytes
+	all.pages -= used.pages + start.pages
 	c.indexRow(name, requests, used, once, all)
 	must(execute(c.cluster, "TRUNCATE found"))
 }
@@ -250,11 +257,11 @@ func (c *coster) run(tenant string, do func(address string, answered func()) (in
 
 // look reads what is counted.
 func (c *coster) look() (f figures) {
-	must(query(c.cluster, `SELECT d.xact_commit, d.tup_inserted, d.tup_updated, d.tup_deleted, w.wal_records, w.wal_bytes::bigint,
+	must(query(c.cluster, `SELECT d.xact_commit, d.tup_inserted, d.tup_updated, d.tup_deleted, w.wal_records, w.wal_bytes::bigint, w.wal_fpi,
 		(SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace),
 		CASE WHEN to_regclass('elision') IS NULL THEN 0 ELSE (xpath('/row/n/text()', query_to_xml('SELECT count(*) AS n FROM elision', false, true, '')))[1]::text::bigint END
 		FROM pg_stat_database d, pg_stat_wal w WHERE d.datname = current_database()`,
-		&f.commits, &f.inserted, &f.updated, &f.removed, &f.walRecords, &f.walBytes, &f.size, &f.elide))
+		&f.commits, &f.inserted, &f.updated, &f.removed, &f.walRecords, &f.walBytes, &f.pages, &f.size, &f.elide))
 	if c.statements {
 		must(query(c.cluster, "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements", &f.calls))
 	}

@@ -44,33 +44,35 @@ func (i *indexing) index() {
 	}
 }
 
-// weight is what the index of all tenants takes: bytes of the documents, and of the words' own index.
-type weight struct{ documents, words, wal int64 }
+// weight is what the index of all tenants takes: bytes of the documents, and of the words' own index;
+// with the WAL of everything by now, and how many whole pages are in that: the server writes each page
+// whole that it changes first after a checkpoint.
+type weight struct{ documents, words, wal, pages int64 }
 
 func (w weight) minus(v weight) weight {
-	return weight{w.documents - v.documents, w.words - v.words, w.wal - v.wal}
+	return weight{w.documents - v.documents, w.words - v.words, w.wal - v.wal, w.pages - v.pages}
 }
 
 func (w weight) size() int64 { return w.documents + w.words }
 
-// weigh reads it, and how much WAL there was by now. Before, the server puts what it has in a list of
+// weigh reads it. Before, the server puts what it has in a list of
 // new words into their index: it does so whenever 4 MB have come together. Space that was freed is
 // counted, as the disk has it.
 func weigh(c *pgtest.Cluster) (w weight) {
 	must(execute(c, `SELECT gin_clean_pending_list('found_words'::regclass)`))
 	must(query(c, `SELECT coalesce(pg_total_relation_size(to_regclass('found')), 0)
 			- coalesce(pg_relation_size(to_regclass('found_words')), 0),
-		coalesce(pg_relation_size(to_regclass('found_words')), 0), (pg_current_wal_insert_lsn() - '0/0')::bigint`,
-		&w.documents, &w.words, &w.wal))
+		coalesce(pg_relation_size(to_regclass('found_words')), 0), (pg_current_wal_insert_lsn() - '0/0')::bigint,
+		(SELECT wal_fpi FROM pg_stat_wal)`, &w.documents, &w.words, &w.wal, &w.pages))
 	return w
 }
 
-// row is a line of the table of what the index takes of a request: made once at the end, and in
+// indexRow is a line of the table of what the index takes of a request: made once at the end, and in
 // steps. plain is what the requests took without one.
 func (c *coster) indexRow(name string, requests int, plain figures, once, steps weight) {
 	n := float64(max(1, requests))
 	each := func(bytes int64) string { return bytesOf(float64(bytes) / n) }
-	c.indexRows = append(c.indexRows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s |", name,
-		each(plain.size), each(plain.walBytes), each(once.size()), each(once.wal), each(steps.documents),
-		each(steps.words), each(steps.wal)))
+	c.indexRows = append(c.indexRows, fmt.Sprintf("| %s | %s | %s | %s | %s (%.2f) | %s | %s | %s (%.2f) |", name,
+		each(plain.size), each(plain.walBytes), each(once.size()), each(once.wal), float64(once.pages)/n,
+		each(steps.documents), each(steps.words), each(steps.wal), float64(steps.pages)/n))
 }

@@ -21,13 +21,14 @@ import (
 // `winnow serve`: by its own account, which gateway.memory bounds, in the heap after garbage was
 // collected, and resident:
 //
-//	go run ./internal/gatebench memory
+//	go run ./internal/gatebench memory -sessions FOLDER
 const memoryRole = "memory"
 
 func memories(args []string) {
 	f := flag.NewFlagSet(memoryRole, flag.ExitOnError)
 	sizes := f.String("sizes", "100000,400000,1000000", "bytes of a body")
-	n := f.Int("n", 200, "conversations")
+	n := f.Int("n", 100, "conversations of each size")
+	folder := f.String("sessions", "", "folder of recorded sessions, of any product; \"\" for none")
 	program := f.String("winnow", "", "the program (default: it is built)")
 	_ = f.Parse(args)                           // it exits
 	home, err := os.MkdirTemp("/tmp", "memory") // the path of a socket has a hundred bytes at most
@@ -40,34 +41,54 @@ func memories(args []string) {
 	fmt.Println("| conversations at hand | body, mean | by its own account, each | of the heap, each | resident, each " +
 		"| of the process |")
 	fmt.Println("|---|---|---|---|---|---|")
+	const steps = 4
 	for _, size := range numbers(*sizes) {
-		s := startServing(b.program, b.home(), store.WithTenant(cluster.URL(), fmt.Sprint(size)), b.up.address,
-			`"searchIndex": false`, `"memory": 4000000000`)
-		_, heap := s.heldBy()
-		resident0, _ := resident(s.cmd.Process.Pid)
-		const steps = 4
-		bytes := make([]int, *n)
-		for i := range *n {
-			talk := sessionOf(size-len(head), uint64(i), 2000, head, true)
-			for range steps {
-				body := talk.body()
-				bytes[i] = len(body)
-				talk.send(s.address, body)
-				talk.grow()
+		b.hold(func(address string) (held int, bytes int64) {
+			for i := range *n {
+				talk := sessionOf(size-len(head), uint64(i), 2000, head, true)
+				for step := range steps {
+					body := talk.body()
+					talk.send(address, body)
+					talk.grow()
+					if step == steps-1 {
+						bytes += int64(len(body))
+					}
+				}
+			}
+			return *n, bytes
+		})
+	}
+	if *folder == "" {
+		return
+	}
+	s := startScript()
+	defer s.Close()
+	b.up = &upstream{address: s.URL}
+	b.hold(func(address string) (held int, bytes int64) {
+		for _, r := range recordings(*folder) {
+			if requests, sent := s.playLast(r, steps, address, func() {}); requests > 0 {
+				held, bytes = held+1, bytes+sent/int64(requests)
 			}
 		}
-		mean := 0
-		for _, b := range bytes {
-			mean += b / *n
-		}
-		time.Sleep(2 * time.Second) // what comes after the answers
-		own, after := s.heldBy()
-		now, _ := resident(s.cmd.Process.Pid)
-		each := func(n0, n1 float64) string { return bytesOf((n1 - n0) / float64(*n)) }
-		fmt.Printf("| %d | %s | %s | %s | %s | %.0f MB |\n", *n, bytesOf(float64(mean)), each(0, own), each(heap, after),
-			each(resident0*1024*1024, now*1024*1024), now)
-		s.stop()
-	}
+		return held, bytes
+	})
+}
+
+// hold has a process hold conversations, and prints what they take. ask tells how many there are, and
+// the bytes of their bodies.
+func (b *bench) hold(ask func(address string) (held int, bytes int64)) {
+	s := startServing(b.program, b.home(), store.WithTenant(b.cluster.URL(), fmt.Sprint(b.homes)), b.up.address,
+		`"searchIndex": false`, `"memory": 4000000000`)
+	defer s.stop()
+	_, heap := s.heldBy()
+	before, _ := resident(s.cmd.Process.Pid)
+	held, bytes := ask(s.address)
+	time.Sleep(2 * time.Second) // what comes after the answers
+	own, after := s.heldBy()
+	now, _ := resident(s.cmd.Process.Pid)
+	each := func(bytes float64) string { return bytesOf(bytes / float64(max(1, held))) }
+	fmt.Printf("| %d | %s | %s | %s | %s | %.0f MB |\n", held, each(float64(bytes)), each(own), each(after-heap),
+		each((now-before)*1024*1024), now)
 }
 
 var (
