@@ -45,11 +45,11 @@ func needs(args []string) {
 		{&c.From, "from", "bytes from it", 2200},
 		{&c.WAL, "wal", "bytes of WAL without an index", 8600},
 		{&c.Disk, "disk", "bytes on the disk without an index", 5000},
-		{&c.IndexWAL, "index-wal", "bytes of WAL for the index", 0},
-		{&c.IndexDisk, "index-disk", "bytes on the disk of the index", 0},
+		{&c.IndexWAL, "index-wal", "bytes of WAL for the index, made in steps", 19_100},
+		{&c.IndexDisk, "index-disk", "bytes on the disk of the index", 6900},
 		{&c.Shared, "shared", "waits for the disk, of many at a time", 1.7},
 		{&c.Alone, "alone", "the same, one after the other", 3.1},
-		{&c.Conversation, "conversation", "bytes that a conversation at hand takes of a process", 0},
+		{&c.Conversation, "conversation", "bytes that a conversation at hand takes of a process", 3.6e6},
 	} {
 		f.Float64Var(figure.to, figure.name, figure.asInDocument, figure.is)
 	}
