@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // Searcher is a store that finds words in everything it keeps, also in text that the model no
@@ -15,11 +16,20 @@ import (
 type Searcher interface {
 	// Index adds everything new to the index. Its cost grows with the new text. tell, which may be
 	// nil, is called now and then with how many of how many messages are done. If it is stopped, by
-	// its context or by a crash, finished work stays.
+	// its context or by a crash, finished work stays. ErrLocked if another process is at it.
 	Index(ctx context.Context, tell func(done, all int)) error
 	// Search finds parts, the best first, and of equally good ones the newest. If the store can be
 	// written, it first indexes new messages. ErrNoWord if the search has no word.
 	Search(ctx context.Context, s Search) (Found, error)
+}
+
+// Unindexer is a Searcher that can do without its index, which may take more room than what it
+// finds. Not every store is one.
+type Unindexer interface {
+	// KeepIndex says whether there is an index from now on, for everybody who opens the store.
+	// Without one, what is there is dropped, Index does nothing, and Search reads the newest
+	// messages (Found.Scan). With one again, Index makes it. To say the same again costs little.
+	KeepIndex(ctx context.Context, keep bool) error
 }
 
 // Search is a query and its filters.
@@ -47,9 +57,26 @@ type Found struct {
 	// Behind counts messages that are not in the index yet, because the store is read-only or
 	// another process is writing. They were not searched.
 	Behind int
+	// Scan says how far was read in the place of an index; nil if there is one.
+	Scan *Scan
 	// Damaged has an error for each of the best hits that cannot be shown because its data is
 	// damaged. It names the message and the session. Such hits are counted in Total.
 	Damaged []error
+}
+
+// Scan is how far a search read that had no index.
+type Scan struct {
+	Messages int  // the newest, in the newest sessions that the filters allow
+	All      bool // there are no more
+}
+
+// String is a sentence about it.
+func (s Scan) String() string {
+	read := "only the newest " + quantity.Plural(s.Messages, "message was read", "messages were read")
+	if s.All {
+		read = quantity.Plural(s.Messages, "message was read", "messages were read")
+	}
+	return "there is no search index (gateway.searchIndex is false): " + read
 }
 
 // Sketcher is a store that can read a log without its large texts. Not every store is one.

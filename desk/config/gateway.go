@@ -50,6 +50,9 @@ type Gateway struct {
 	// Page shows browsers a page of what goes through the listener, at its address. Where clients
 	// need tokens, the page does.
 	Page bool `json:"page"`
+	// SearchIndex keeps an index of all words, by which search finds them. Without one it reads the
+	// newest messages.
+	SearchIndex bool `json:"searchIndex"`
 	// Drain is how long answers that are under way may take after serve was asked to end, as Age
 	// reads it.
 	Drain string `json:"drain"`

@@ -155,6 +155,7 @@ var reasons = map[string]string{
 	"gateway.delegate":        "it decides what your provider leaves out of your requests",
 	"gateway.keepWarm":        "it sends requests that you pay for",
 	"gateway.page":            "it decides who sees your sessions",
+	"gateway.searchIndex":     "it decides which of your sessions are found",
 	"gateway.drain":           "it decides how long a program of yours takes to end",
 	"gateway.profile":         "it decides who can read the memory of a program of yours",
 	"gateway.metrics":         "it decides who sees what your requests cost",

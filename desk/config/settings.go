@@ -82,7 +82,7 @@ func Default() Settings {
 		Models: map[string]model.Patch{}, Providers: map[string]Provider{},
 		Gateway: Gateway{Listen: "127.0.0.1:4141", Upstreams: map[string]string{}, Mode: "full",
 			Tools: GatewayTools{Drop: []string{}}, Memory: gatewayMemory, Capture: CaptureAll,
-			Clients: map[string]string{}, Origins: []string{}, Page: true, Drain: "30s",
+			Clients: map[string]string{}, Origins: []string{}, Page: true, SearchIndex: true, Drain: "30s",
 			Retention: gatewayRetention},
 	}
 }

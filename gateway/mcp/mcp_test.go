@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/gateway/mcp"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/edit"
 	"github.com/winnowhq/winnow/store/sqlite"
 	"github.com/winnowhq/winnow/token"
@@ -97,6 +98,23 @@ func call(t *testing.T, s *sdk.ClientSession, name string, arguments any) (text 
 }
 
 type args = map[string]any
+
+// A search of a store that does without an index says so.
+func TestServer_searchesWithoutAnIndex(t *testing.T) {
+	e, handle := quay(t)
+	if err := e.Store().(store.Unindexer).KeepIndex(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	const note = "Note: there is no search index (gateway.searchIndex is false): 7 messages were read.\n"
+	connect(t, mcp.Config{Engine: e, Version: "1"}, func(t *testing.T, s *sdk.ClientSession) {
+		for words, want := range map[string]string{"pulley": note + handle + " read",
+			"zebra": note + "Nothing in this session has these words."} {
+			if text, failed := call(t, s, "search", args{"words": words}); failed || !strings.Contains(text, want) {
+				t.Errorf("%s: %s", words, text)
+			}
+		}
+	})
+}
 
 func TestServer_givesBackWhatWasLeftOut(t *testing.T) {
 	e, handle := quay(t)

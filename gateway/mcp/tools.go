@@ -127,10 +127,13 @@ func search(ctx context.Context, c Config, a arguments) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(found.Hits) == 0 {
-		return "Nothing in this session has these words.", nil
-	}
 	var b strings.Builder
+	if found.Scan != nil {
+		fmt.Fprintf(&b, "Note: %s.\n", found.Scan)
+	}
+	if len(found.Hits) == 0 {
+		return b.String() + "Nothing in this session has these words.", nil
+	}
 	for _, h := range found.Hits {
 		f, err := retrieve.In(ctx, c.Engine, id, h.Part)
 		if err != nil {

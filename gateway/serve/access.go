@@ -69,6 +69,8 @@ type Access struct {
 	MCP     http.Handler // the tools that recall what was left out; nil if there are none
 	// Keys are the keys that the server holds for the tenant, by upstream.
 	Keys map[string]Key
+	// Held reports that the request is sent with a key of the server; known once it is relayed.
+	Held bool
 	// Allows says why a request may not be sent, nil if it may; held: with a key of the server.
 	// nil allows every request.
 	Allows func(method, path string, held bool) *tenant.Refusal
@@ -203,6 +205,7 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 		r.Header.Del("X-Winnow")
 	}
 	key, held := access.Keys[to.name]
+	access.Held = held
 	if why := notAllowed(access, r, rest, held); why != nil {
 		h.Log.Warn("refused: "+why.Message, "tenant", g.Tenant, "who", g.Who, "limit", why.Kind)
 		h.Metrics.Refused(why.Kind)

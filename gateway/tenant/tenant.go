@@ -137,6 +137,27 @@ func (t Tenant) AllowsRoute(method, path string, held bool) *Refusal {
 		strings.Join(routes, ", "))}
 }
 
+// AllowsReference says why a request that is sent with a key of the server may not refer to what the
+// provider keeps for the key's owner, nil if it may: another tenant may have been given it. member is
+// where it does, "" if the request cannot be read.
+func (t Tenant) AllowsReference(member string) *Refusal {
+	if slices.Contains(t.Routes, "stored") || slices.Contains(t.Routes, wire.AnyRoute) ||
+		wire.RefersToFile(member) && slices.Contains(t.Routes, "files") {
+		return nil
+	}
+	routes := t.Routes
+	if len(routes) == 0 {
+		routes = wire.MeteredRoutes()
+	}
+	what := member + " names what the provider keeps for whoever has its key"
+	if member == "" {
+		what = "the request cannot be read, so it may name what the provider keeps for whoever has its key"
+	}
+	return &Refusal{Kind: "route", Message: fmt.Sprintf("%s, which the server holds; send the whole conversation, "+
+		"or have the operator allow it: winnowd tenant set %s --routes %s,stored", what, t.Name,
+		strings.Join(routes, ","))}
+}
+
 // AllowsModel says why a model may not be asked, nil if it may. "" is one that cannot be told.
 func (t Tenant) AllowsModel(name string) *Refusal {
 	for _, pattern := range t.Models {

@@ -7,8 +7,12 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// permitted asks Options.Permit about the models that a request names.
+// permitted asks Options.Refer about what a request refers to, and Options.Permit about the models
+// that it names.
 func (t *Transport) permitted(in incoming) error {
+	if err := t.mayRefer(in); err != nil {
+		return err
+	}
 	if t.options.Permit == nil {
 		return nil
 	}
@@ -24,6 +28,23 @@ func (t *Transport) permitted(in incoming) error {
 	}
 	for _, name := range names {
 		if err := t.options.Permit(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayRefer asks Options.Refer about the members by which a request refers to something.
+func (t *Transport) mayRefer(in incoming) error {
+	if t.options.Refer == nil || in.purpose == wire.Other || in.purpose == wire.Free {
+		return nil
+	}
+	text, skipped := wire.Complete(in.original)
+	if in.uncosted != "" || len(skipped) > 0 || in.original != nil && !span.Valid(text) {
+		return t.options.Refer(in.Context(), "")
+	}
+	for _, member := range wire.StoredReferences(text) {
+		if err := t.options.Refer(in.Context(), member); err != nil {
 			return err
 		}
 	}

@@ -90,7 +90,7 @@ func (t *Transport) receive(r *http.Request) (in incoming, err error) {
 	}
 	in.passes = off && in.purpose == wire.Count || in.purpose == wire.Billed && t.options.Reserve == nil
 	unread := in.purpose == wire.Other || in.purpose == wire.Free || r.Body == nil
-	if unread || in.passes && t.options.Permit == nil {
+	if unread || in.passes && t.options.Permit == nil && t.options.Refer == nil {
 		in.passes, in.uncosted = true, metersNot(r, in.purpose)
 		return in, nil
 	}

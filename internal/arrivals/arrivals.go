@@ -136,27 +136,15 @@ func byLength(recorded []Stretch) func(*rand.Rand) Stretch {
 // many begin in each hour, as shares of any unit. What goes on after midnight is left out.
 func Day(recorded []Stretch, n int, hours [24]float64, seed uint64) iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
-		sum := 0.0
-		for _, share := range hours {
-			sum += share
-		}
-		if len(recorded) == 0 || sum <= 0 {
+		dice := rand.New(rand.NewPCG(seed, 0xda7))
+		begins := starts(n, hours, dice)
+		if len(recorded) == 0 || begins == nil {
 			return
 		}
-		dice := rand.New(rand.NewPCG(seed, 0xda7))
-		starts := make([]time.Duration, n)
-		for i := range starts {
-			left, hour := dice.Float64()*sum, 0
-			for ; hour < 23 && left >= hours[hour]; hour++ {
-				left -= hours[hour]
-			}
-			starts[i] = time.Duration(hour)*time.Hour + time.Duration(dice.Int64N(int64(time.Hour)))
-		}
-		slices.Sort(starts)
 		var all desks
 		for begun := 0; begun < n || len(all) > 0; {
-			if begun < n && (len(all) == 0 || starts[begun] <= all[0].at()) {
-				heap.Push(&all, &desk{began: starts[begun], stretch: recorded[dice.IntN(len(recorded))]})
+			if begun < n && (len(all) == 0 || begins[begun] <= all[0].at()) {
+				heap.Push(&all, &desk{began: begins[begun], stretch: recorded[dice.IntN(len(recorded))]})
 				begun++
 				continue
 			}
@@ -170,6 +158,27 @@ func Day(recorded []Stretch, n int, hours [24]float64, seed uint64) iter.Seq[tim
 			}
 		}
 	}
+}
+
+// starts are when n stretches begin within a day, ascending; none if no hour has a share.
+func starts(n int, hours [24]float64, dice *rand.Rand) []time.Duration {
+	sum := 0.0
+	for _, share := range hours {
+		sum += share
+	}
+	if sum <= 0 {
+		return nil
+	}
+	all := make([]time.Duration, n)
+	for i := range all {
+		left, hour := dice.Float64()*sum, 0
+		for ; hour < 23 && left >= hours[hour]; hour++ {
+			left -= hours[hour]
+		}
+		all[i] = time.Duration(hour)*time.Hour + time.Duration(dice.Int64N(int64(time.Hour)))
+	}
+	slices.Sort(all)
+	return all
 }
 
 // Rate is how many requests a second a live session makes, on average over the time in which

@@ -101,6 +101,7 @@ type figures struct {
 	commits, inserted, updated, removed      int64
 	walRecords, walBytes, size, calls, elide int64
 	flushes                                  int64 // of the WAL, 0 if the server counts them elsewhere
+	pages                                    int64 // that are in the WAL as a whole
 }
 
 func (f figures) minus(g figures) figures {
@@ -108,7 +109,7 @@ func (f figures) minus(g figures) figures {
 		f.trips - g.trips, f.connections - g.connections,
 		f.commits - g.commits, f.inserted - g.inserted, f.updated - g.updated, f.removed - g.removed,
 		f.walRecords - g.walRecords, f.walBytes - g.walBytes, f.size - g.size, f.calls - g.calls,
-		f.elide - g.elide, f.flushes - g.flushes}
+		f.elide - g.elide, f.flushes - g.flushes, f.pages - g.pages}
 }
 
 // coster is one run.
@@ -116,11 +117,13 @@ type coster struct {
 	bench
 	tap        *tap
 	statements bool
+	indexRows  []string
 }
 
 func costs(args []string) {
 	f := flag.NewFlagSet(costRole, flag.ExitOnError)
 	folder := f.String("sessions", "", "folder of recorded sessions, of any product; \"\" for none")
+	sizes := f.String("sizes", "10000,200000,1000000", "bytes of a body of made-up conversations; \"\" for none")
 	most := f.Int("most", 3000, "requests of recorded sessions at most; whole sessions")
 	program := f.String("winnow", "", "the program (default: it is built)")
 	_ = f.Parse(args)                         // it exits
@@ -141,11 +144,11 @@ func costs(args []string) {
 	}
 	c.program, c.folder, c.up = built(*program, home), home, startUpstream()
 	c.tap = startTap(home, c.cluster.Socket())
-	nothing := func(string) (int, int64) { return 0, 0 }
-	c.run("beginning", c.up.address, nothing) // the schema is made
+	nothing := func(string, func()) (int, int64) { return 0, 0 }
+	c.run("beginning", nothing, nil) // the schema is made
 	const idle = 20 * time.Second
-	still := c.run("idle", c.up.address, func(string) (int, int64) { time.Sleep(idle); return 0, 0 })
-	start := c.run("beginning and end", c.up.address, nothing)
+	still := c.run("idle", func(string, func()) (int, int64) { time.Sleep(idle); return 0, 0 }, nil)
+	start := c.run("beginning and end", nothing, nil)
 	idled := still.minus(start)
 	fmt.Printf("%s. Beginning and ending costs %.0f ms of processor time in winnow, %.0f in the database, and "+
 		"is not in the table. "+
@@ -157,35 +160,66 @@ func costs(args []string) {
 		"| from it | round trips | statements | " +
 		"transactions | rows written | decisions | WAL | its flushes | disk | connections at most |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
-	for _, l := range loads([]int{10_000, 200_000, 1_000_000}, []int{16}) {
-		requests, bytes := 0, int64(0)
-		used := c.run(fmt.Sprint(l.body), c.up.address, func(address string) (int, int64) {
-			requests, bytes = c.talk(l, address)
-			return requests, bytes
-		}).minus(start)
-		c.row(fmt.Sprintf("16 of %d KB, each of %d requests", l.body/1000, l.steps+1), requests, bytes, used)
+	made := []load{}
+	if *sizes != "" {
+		made = loads(numbers(*sizes), []int{16})
 	}
-	if *folder == "" {
-		return
+	for _, l := range made {
+		c.measure(fmt.Sprintf("16 of %d KB, each of %d requests", l.body/1000, l.steps+1), start, l.c,
+			func(address string, answered func()) (int, int64) { return c.talk(l, address, answered) })
 	}
-	s := startScript()
-	defer s.Close()
-	requests, bytes, sessions := 0, int64(0), 0
-	used := c.run("recorded", s.URL, func(address string) (int, int64) {
-		for _, r := range recordings(*folder) {
-			if requests+r.steps() > *most {
-				continue
-			}
-			n, sent := s.play(r, address)
-			requests, bytes, sessions = requests+n, bytes+sent, sessions+1
-		}
+	if *folder != "" {
+		s := startScript()
+		defer s.Close()
+		c.up = &upstream{address: s.URL}
+		c.measure("recorded sessions, one after the other", start, 1,
+			func(address string, answered func()) (requests int, bytes int64) {
+				for _, r := range recordings(*folder) {
+					if requests+r.steps() > *most {
+						continue
+					}
+					n, sent := s.play(r, address, answered)
+					requests, bytes = requests+n, bytes+sent
+				}
+				return requests, bytes
+			})
+	}
+	fmt.Println("\nBytes of a request; the index of words is made once at the end, or in steps, as the job makes it.")
+	fmt.Println()
+	fmt.Println("| conversations | disk | WAL | disk of the index, made once | WAL of that (whole pages) | disk of the documents, in " +
+		"steps | of their words | WAL of the steps (whole pages) |")
+	fmt.Println("|---|---|---|---|---|---|---|---|")
+	fmt.Println(strings.Join(c.indexRows, "\n"))
+}
+
+// measure runs conversations without an index, which it makes at the end, and once more with one that
+// is made in steps.
+func (c *coster) measure(name string, start figures, conversations int,
+	ask func(address string, answered func()) (int, int64)) {
+	requests, bytes := 0, int64(0)
+	used := c.run(name, func(address string, answered func()) (int, int64) {
+		requests, bytes = ask(address, answered)
 		return requests, bytes
-	}).minus(start)
-	c.row(fmt.Sprintf("%d recorded sessions, one after the other", sessions), requests, bytes, used)
+	}, nil).minus(start)
+	c.row(name, requests, bytes, used)
+	before := weigh(c.cluster)
+	(&indexing{cluster: c.cluster, tenant: name}).index()
+	once := weigh(c.cluster).minus(before)
+	must(execute(c.cluster, "TRUNCATE found")) // so that the next one begins with none
+
+	before = weigh(c.cluster)
+	steps := &indexing{cluster: c.cluster, tenant: name + ", in steps", every: stepRequests * int64(conversations)}
+	c.run(steps.tenant, ask, steps)
+	steps.index()
+	all := weigh(c.cluster).minus(before)
+	all.wal -= used.walBytes + start.walBytes
+	all.pages -= used.pages + start.pages
+	c.indexRow(name, requests, used, once, all)
+	must(execute(c.cluster, "TRUNCATE found"))
 }
 
 // talk asks conversations of a size, first requests included.
-func (c *coster) talk(l load, address string) (requests int, bytes int64) {
+func (c *coster) talk(l load, address string, answered func()) (requests int, bytes int64) {
 	var n, sent atomic.Int64
 	each(l.c, func(i int) {
 		talk := sessionOf(l.body-len(headOf(l.head)), uint64(i), l.result, headOf(l.head), true)
@@ -197,19 +231,24 @@ func (c *coster) talk(l load, address string) (requests int, bytes int64) {
 			talk.send(address, body)
 			n.Add(1)
 			sent.Add(int64(len(body)))
+			answered()
 		}
 	})
 	return int(n.Load()), sent.Load()
 }
 
 // run starts the program as a tenant of its own, does something with it and ends it, and is what
-// all that cost.
-func (c *coster) run(tenant, upstream string, do func(address string) (int, int64)) figures {
+// all that cost. There is no index of words unless it is made in steps.
+func (c *coster) run(tenant string, do func(address string, answered func()) (int, int64), steps *indexing) figures {
 	before := c.look()
+	answered, settings := func() {}, `"searchIndex": false`
+	if steps != nil {
+		answered, settings = steps.answered, `"searchIndex": true`
+	}
 	s := startServing(c.program, c.home(), store.WithTenant(
 		strings.Replace(c.cluster.URL(), url.QueryEscape(filepath.Dir(c.cluster.Socket())),
-			url.QueryEscape(c.tap.dir), 1), tenant), upstream)
-	do(s.address)
+			url.QueryEscape(c.tap.dir), 1), tenant), c.up.address, settings)
+	do(s.address, answered)
 	s.stop() // then the server has counted everything
 	after := c.look().minus(before)
 	after.winnow = s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
@@ -218,11 +257,11 @@ func (c *coster) run(tenant, upstream string, do func(address string) (int, int6
 
 // look reads what is counted.
 func (c *coster) look() (f figures) {
-	must(query(c.cluster, `SELECT d.xact_commit, d.tup_inserted, d.tup_updated, d.tup_deleted, w.wal_records, w.wal_bytes::bigint,
+	must(query(c.cluster, `SELECT d.xact_commit, d.tup_inserted, d.tup_updated, d.tup_deleted, w.wal_records, w.wal_bytes::bigint, w.wal_fpi,
 		(SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace),
 		CASE WHEN to_regclass('elision') IS NULL THEN 0 ELSE (xpath('/row/n/text()', query_to_xml('SELECT count(*) AS n FROM elision', false, true, '')))[1]::text::bigint END
 		FROM pg_stat_database d, pg_stat_wal w WHERE d.datname = current_database()`,
-		&f.commits, &f.inserted, &f.updated, &f.removed, &f.walRecords, &f.walBytes, &f.size, &f.elide))
+		&f.commits, &f.inserted, &f.updated, &f.removed, &f.walRecords, &f.walBytes, &f.pages, &f.size, &f.elide))
 	if c.statements {
 		must(query(c.cluster, "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements", &f.calls))
 	}

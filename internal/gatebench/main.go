@@ -8,8 +8,8 @@
 //
 //	go run ./internal/gatebench replicas
 //
-// measures the built program with its stores, one process and three: see replicas.go. "cost" and
-// "arrivals" are what docs/scale.md is made from: see cost.go and arriving.go.
+// measures the built program with its stores, one process and three: see replicas.go. "cost",
+// "memory", "arrivals" and "needs" are what docs/scale.md is made from: see the files of these names.
 //
 // Times are those of the client, in milliseconds. Added is the difference to the plain proxy: with
 // one session at a time of the two ways of one body, else of the percentiles.
@@ -34,7 +34,8 @@ func main() {
 		relay(os.Args[2:])
 		return
 	}
-	roles := map[string]func([]string){replicasRole: replicas, costRole: costs, arrivalsRole: arriving}
+	roles := map[string]func([]string){replicasRole: replicas, costRole: costs, arrivalsRole: arriving, needsRole: needs,
+		memoryRole: memories}
 	if len(os.Args) > 1 && roles[os.Args[1]] != nil {
 		roles[os.Args[1]](os.Args[2:])
 		return

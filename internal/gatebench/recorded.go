@@ -105,11 +105,21 @@ func startScript() *script {
 var declared = jsontext.Value(`[{"name":"read","input_schema":{"type":"object"}}]`)
 
 // play sends the requests of a recording one after the other, through the Messages API and without
-// the pauses between them. It returns how many were answered, and their bytes.
-func (s *script) play(r recording, address string) (requests int, sent int64) {
+// the pauses between them, and tells of each that was answered. It returns how many were, and their
+// bytes.
+func (s *script) play(r recording, address string, answered func()) (requests int, sent int64) {
+	return s.playLast(r, r.steps(), address, answered)
+}
+
+// playLast is play of the newest requests alone.
+func (s *script) playLast(r recording, last int, address string, answered func()) (requests int, sent int64) {
 	var elements wire.Elements
+	left := r.steps()
 	for at := range r.log {
 		if r.log[at].Role != session.Assistant {
+			continue
+		}
+		if left--; left >= last {
 			continue
 		}
 		body, err := elements.Encode(r.log[:at], wire.Options{Model: "claude-sonnet-4-5", MaxTokens: 32_000,
@@ -138,6 +148,7 @@ func (s *script) play(r recording, address string) (requests int, sent int64) {
 		}
 		requests, sent = requests+1, sent+int64(len(text))
 		s.Forget()
+		answered()
 	}
 	return requests, sent
 }

@@ -43,12 +43,12 @@ var (
 )
 
 // startServing starts the program in a folder, on the store of that name, SQLite in the folder if
-// it has none, and waits until it listens.
-func startServing(program, folder, store, upstream string) *serving {
+// it has none, and waits until it listens. settings are other members of the gateway's.
+func startServing(program, folder, store, upstream string, settings ...string) *serving {
 	config := filepath.Join(folder, "config", "winnow", "winnow.jsonc")
 	must(os.MkdirAll(filepath.Dir(config), 0o700))
-	must(os.WriteFile(config, []byte(fmt.Sprintf(
-		`{"gateway": {"upstreams": {"up": %q}, "profile": "127.0.0.1:0"}}`, upstream)), 0o600))
+	members := append([]string{fmt.Sprintf(`"upstreams": {"up": %q}`, upstream), `"profile": "127.0.0.1:0"`}, settings...)
+	must(os.WriteFile(config, []byte(`{"gateway": {`+strings.Join(members, ", ")+`}}`), 0o600))
 	s := &serving{cmd: exec.Command(program, "serve", "--listen", "127.0.0.1:0")}
 	s.cmd.Dir = folder
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + folder, "XDG_CONFIG_HOME=" +

@@ -227,3 +227,50 @@ func searchIndex(t *testing.T, s store.Store) {
 	_, err = searcher.Search(t.Context(), store.Search{Words: "redstart"})
 	wantError(t, "Search of a closed store", err, store.ErrClosed)
 }
+
+// giveUp has a store do without its index, or skips the test where it cannot.
+func giveUp(t *testing.T, s store.Store) store.Unindexer {
+	t.Helper()
+	u, ok := s.(store.Unindexer)
+	if !ok {
+		t.Skip("this store cannot do without its index")
+	}
+	must(t, u.KeepIndex(t.Context(), false))
+	return u
+}
+
+// unindexed is a test of a store that does without its index.
+func unindexed(test func(t *testing.T, s store.Store)) func(t *testing.T, s store.Store) {
+	return func(t *testing.T, s store.Store) {
+		giveUp(t, s)
+		test(t, s)
+		if found := search(t, s, store.Search{Words: "anything"}); found.Scan == nil || found.Behind != 0 {
+			t.Errorf("it has an index: %+v", found)
+		}
+	}
+}
+
+// An index that is given up is dropped and stays so; once it is wanted it is made of everything.
+func searchGivenUp(t *testing.T, s store.Store) {
+	born(t, s, message("m", session.User, "redstart"), result("r", "a whinchat"))
+	finds(t, s, "redstart", "m-part")
+	u := giveUp(t, s)
+	said := func() store.Found { return search(t, s, store.Search{Words: "redstart"}) }
+	equal(t, "read", &store.Scan{Messages: 2, All: true}, said().Scan)
+	decide(t, s, store.Change{Update: []session.Message{result("r", "a stonechat")},
+		Append: []session.Message{message("n", session.User, "a redstart")}})
+	must(t, s.(store.Searcher).Index(t.Context(), nil))
+	must(t, u.KeepIndex(t.Context(), false))
+	finds(t, s, "redstart", "m-part", "n-part")
+	finds(t, s, "stonechat", "r-call")
+	equal(t, "read", &store.Scan{Messages: 3, All: true}, said().Scan)
+
+	must(t, u.KeepIndex(t.Context(), true))
+	must(t, s.(store.Searcher).Index(t.Context(), nil))
+	finds(t, s, "redstart", "m-part", "n-part")
+	finds(t, s, "stonechat", "r-call")
+	finds(t, s, "whinchat")
+	if found := said(); found.Scan != nil || found.Behind != 0 {
+		t.Errorf("with an index again: %+v", found)
+	}
+}

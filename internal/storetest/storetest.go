@@ -80,7 +80,14 @@ func (u Suite) Run(t *testing.T) {
 		{"Search_followsTheLog", searchFollows},
 		{"Search_findsWhatIsKept", searchKept},
 		{"Search_isALinearScan", searchScan},
+		{"Search_findsWordsPhrasesAndBeginnings_withoutAnIndex", unindexed(searchWords)},
+		{"Search_looksEverywhereInAPart_withoutAnIndex", unindexed(searchFields)},
+		{"Search_isNarrowedDown_withoutAnIndex", unindexed(searchFilters)},
+		{"Search_followsTheLog_withoutAnIndex", unindexed(searchFollows)},
+		{"Search_findsWhatIsKept_withoutAnIndex", unindexed(searchKept)},
+		{"Search_isALinearScan_withoutAnIndex", unindexed(searchScan)},
 		{"Index_takesUpWhatIsNew", searchIndex},
+		{"Index_isGivenUp", searchGivenUp},
 		{"behavesLikeAModel", behavesLikeModel},
 	} {
 		t.Run(c.name, func(t *testing.T) {

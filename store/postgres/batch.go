@@ -53,6 +53,14 @@ func (s *Store) batch(w *writing) *batch {
 	for i := range p.Appended {
 		b.message(appendMessage, i, &p.Appended[i])
 	}
+	if len(p.Updated) > 1 || len(p.Updated) > 0 && p.Source != nil {
+		var pieces [][]byte // that stay
+		if p.Source != nil {
+			pieces = hashesOf(p.Source.Contents())
+		}
+		b.Queue(`SELECT pg_advisory_xact_lock_shared(winnow_contents_lock($1))`, b.tenant)
+		b.add(discard, messageKeys(p.Updated), pieces)
+	}
 	for i := range p.Updated {
 		b.update(&p.Updated[i])
 	}
@@ -108,6 +116,20 @@ const (
 		FROM at, unnest($8::int[], $9::text[], $10::bytea[]) AS a(part, field, content)`
 )
 
+// discard notes all contents that may be in use no longer after a change, in the order of their
+// hashes. winnow_replace and winnow_source do the same, each for its own: two changes with several of
+// them would wait for each other if they shared contents. Pieces that stay are $4, NULL for all.
+const discard = `INSERT INTO garbage (tenant, hash)
+	SELECT $1, content FROM (
+		SELECT a.content FROM session AS s
+			JOIN message AS m ON m.tenant = s.tenant AND m.session = s.num AND m.id = ANY ($3)
+			JOIN apart AS a ON a.tenant = m.tenant AND a.session = m.session AND a.message = m.position
+			WHERE s.tenant = $1 AND s.id = $2
+		UNION SELECT p.content FROM session AS s
+			JOIN piece AS p ON p.tenant = s.tenant AND p.session = s.num AND p.content <> ALL ($4)
+			WHERE s.tenant = $1 AND s.id = $2
+	) AS discarded ORDER BY content ON CONFLICT DO NOTHING`
+
 // message writes a message at a place.
 func (b *batch) message(sql string, place any, m *packed.Message) *pgx.QueuedQuery {
 	data, at, fields, hashes := [][]byte{}, []int32{}, []string{}, [][]byte{}
@@ -131,6 +153,15 @@ func (b *batch) update(m *packed.Message) {
 		}
 		return err
 	}
+}
+
+// messageKeys are the keys of some messages.
+func messageKeys(messages []packed.Message) [][]byte {
+	keys := make([][]byte, len(messages))
+	for i := range messages {
+		keys[i] = key(messages[i].ID)
+	}
+	return keys
 }
 
 // partKeys are the keys of all parts of some messages.

@@ -77,10 +77,15 @@ func (s *Store) Delete(ctx context.Context, id string) (err error) {
 	return s.sweep(ctx)
 }
 
-// sweep deletes contents that are in use no longer.
+// sweep deletes contents that are in use no longer, some at a time, so that a change that adds some
+// does not wait for all of them.
 func (s *Store) sweep(ctx context.Context) error {
-	var gone int64
-	return s.one(ctx, `SELECT winnow_sweep($1)`, []any{s.tenant}, &gone)
+	for looked := int64(1); looked > 0; {
+		if err := s.one(ctx, `SELECT winnow_sweep($1)`, []any{s.tenant}, &looked); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // aside is the session that makes place for a new one.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -174,12 +176,16 @@ func (s *Store) Files(ctx context.Context) (files map[string]store.File, err err
 // mostFiles is how many files are sent at once.
 const mostFiles = 1000
 
-// SetFiles remembers files, in one transaction.
+// SetFiles remembers files, in one transaction and in the order of their paths, so that two that
+// remember the same ones do not wait for each other.
 func (s *Store) SetFiles(ctx context.Context, files ...store.File) (err error) {
 	defer s.explain(ctx, "files", "", &err)
 	if err := s.writable(ctx); err != nil {
 		return err
 	}
+	files = slices.SortedStableFunc(slices.Values(files), func(a, b store.File) int {
+		return strings.Compare(a.Path, b.Path)
+	})
 	return s.with(ctx, func(c *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 			for from := 0; from < len(files); from += mostFiles {

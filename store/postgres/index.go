@@ -3,8 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 
-	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -23,8 +23,9 @@ const (
 	batchStale = 100
 )
 
-// Index brings the index up to date, in transactions of bounded size, of which a tenant has one at
-// a time. Changes of sessions do not wait for it but for its last moment.
+// Index brings the index up to date, in transactions of bounded size, if there is one. Of several at
+// a time the first does it, for the others it is store.ErrLocked. Changes of a session wait for the
+// last moment of a transaction alone; deleting the session waits for all of it.
 func (s *Store) Index(ctx context.Context, tell func(done, all int)) (err error) {
 	defer s.explain(ctx, "index", "", &err)
 	return s.index(ctx, tell)
@@ -34,8 +35,11 @@ func (s *Store) index(ctx context.Context, tell func(done, all int)) error {
 	if s.db.readOnly {
 		return store.ErrReadOnly
 	}
-	all, err := s.behind(ctx)
+	all, _, err := s.behind(ctx)
 	if err != nil || all == 0 {
+		return err
+	}
+	if err := s.freshlyKept(ctx); err != nil {
 		return err
 	}
 	for done := 0; ; {
@@ -43,14 +47,10 @@ func (s *Store) index(ctx context.Context, tell func(done, all int)) error {
 			tell(done, max(all, done))
 		}
 		n := 0
-		err := s.with(ctx, func(c *pgxpool.Conn) error {
-			return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) (err error) {
-				i := indexer{ctx: ctx, s: s, tx: tx}
-				n, err = i.batch()
-				return err
-			})
-		})
-		if err != nil {
+		if err := s.alone(ctx, false, func(i *indexer) (err error) {
+			n, err = i.batch()
+			return err
+		}); err != nil {
 			return err
 		}
 		if n == 0 {
@@ -58,32 +58,73 @@ func (s *Store) index(ctx context.Context, tell func(done, all int)) error {
 		}
 		done += n
 	}
-	if err := s.settle(ctx); err != nil {
-		return err
-	}
+	// What is new stays in the list that the server keeps of it, until that is full: to empty it each
+	// time writes some times as much to its log, and saves a search some milliseconds.
 	return s.sweep(ctx)
 }
 
-// settle puts what is new in the index of words into its place: the server keeps it in a list that
-// each search reads as a whole, until it happens to clean up. Only the owner of the tables may.
-func (s *Store) settle(ctx context.Context) error {
-	err := s.with(ctx, func(c *pgxpool.Conn) error {
-		_, err := c.Exec(ctx, `SELECT gin_clean_pending_list('found_words'::regclass)`)
-		return err
+// alone runs a transaction of which a tenant has one at a time. If another one runs it is
+// store.ErrLocked at once, or waits for its end.
+func (s *Store) alone(ctx context.Context, wait bool, do func(*indexer) error) error {
+	return s.with(ctx, func(c *pgxpool.Conn) error {
+		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+			i := indexer{ctx: ctx, s: s, tx: tx}
+			const lock = `hashtextextended('winnow index ' || $1, 0)`
+			if wait {
+				if err := i.exec(`SELECT pg_advisory_xact_lock(` + lock + `)`); err != nil {
+					return err
+				}
+				return do(&i)
+			}
+			var free bool
+			err := tx.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock(`+lock+`)`, s.tenant).Scan(&free)
+			if err == nil && !free {
+				err = fmt.Errorf("%w: somebody else brings the index up to date", store.ErrLocked)
+			}
+			if err != nil {
+				return err
+			}
+			return do(&i)
+		})
 	})
-	if code(err) == pgerrcode.InsufficientPrivilege {
-		return nil
+}
+
+// freshlyKept notes the messages for which texts were kept after they were indexed, a session at a
+// time: whoever keeps a text of it waits that long, and not for the index.
+func (s *Store) freshlyKept(ctx context.Context) error {
+	nums, err := rows(ctx, s, pgx.RowTo[int64], `SELECT DISTINCT session FROM kept WHERE tenant = $1 AND fresh`, s.tenant)
+	if err != nil {
+		return err
 	}
-	return err
+	for _, num := range nums {
+		err := s.alone(ctx, false, func(i *indexer) error {
+			if indexed, err := i.stays(num); err != nil || indexed < 0 {
+				return err
+			}
+			return i.exec(`
+				WITH fresh AS (UPDATE kept SET fresh = false WHERE tenant = $1 AND session = $2 AND fresh RETURNING part)
+				INSERT INTO stale (tenant, session, message, revision)
+					SELECT DISTINCT m.tenant, m.session, m.position, 0
+					FROM fresh JOIN session AS s ON s.tenant = $1 AND s.num = $2
+					JOIN message AS m ON m.tenant = $1 AND m.session = $2 AND m.position < s.indexed
+						AND fresh.part = ANY (m.names)
+					ON CONFLICT DO NOTHING`, num)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // behind counts the messages that are not indexed as they are now, and the kept texts that may not
-// be.
-func (s *Store) behind(ctx context.Context) (n int, err error) {
-	err = s.one(ctx, `SELECT (SELECT coalesce(sum(messages - indexed), 0)::bigint FROM session WHERE tenant = $1 AND indexed < messages)
-		+ (SELECT count(*) FROM stale WHERE tenant = $1) + (SELECT count(*) FROM kept WHERE tenant = $1 AND fresh)`,
-		[]any{s.tenant}, &n)
-	return n, err
+// be: none if there is no index.
+func (s *Store) behind(ctx context.Context) (n int, without bool, err error) {
+	err = s.one(ctx, `SELECT without, CASE WHEN without THEN 0 ELSE
+			(SELECT coalesce(sum(messages - indexed), 0)::bigint FROM session WHERE tenant = $1 AND indexed < messages)
+			+ (SELECT count(*) FROM stale WHERE tenant = $1) + (SELECT count(*) FROM kept WHERE tenant = $1 AND fresh) END
+		FROM (SELECT EXISTS (SELECT FROM unindexed WHERE tenant = $1) AS without) AS u`, []any{s.tenant}, &without, &n)
+	return n, without, err
 }
 
 // indexer indexes a batch in a transaction.
@@ -112,19 +153,9 @@ func (i *indexer) exec(sql string, args ...any) error {
 
 // batch returns how much it did, 0 if there is nothing left.
 func (i *indexer) batch() (done int, err error) {
-	if err := i.exec(`SELECT pg_advisory_xact_lock(hashtextextended('winnow index ' || $1, 0))`); err != nil {
-		return 0, err
-	}
-	// Texts that were kept after their messages were indexed. This does not count as done: nothing
-	// more comes of it if the message is not there.
-	if err := i.exec(`
-		WITH fresh AS (UPDATE kept SET fresh = false WHERE tenant = $1 AND fresh RETURNING session, part)
-		INSERT INTO stale (tenant, session, message, revision)
-			SELECT DISTINCT m.tenant, m.session, m.position, 0
-			FROM fresh JOIN session AS s ON s.tenant = $1 AND s.num = fresh.session
-			JOIN message AS m ON m.tenant = $1 AND m.session = fresh.session AND m.position < s.indexed
-				AND fresh.part = ANY (m.names)
-			ON CONFLICT DO NOTHING`); err != nil {
+	var without bool
+	if err := i.tx.QueryRow(i.ctx, `SELECT EXISTS (SELECT FROM unindexed WHERE tenant = $1)`, i.s.tenant).
+		Scan(&without); err != nil || without {
 		return 0, err
 	}
 	if err := i.stale(); err != nil {
@@ -158,11 +189,11 @@ func (i *indexer) stays(num int64) (indexed int64, err error) {
 	return indexed, err
 }
 
-// stale indexes messages anew that have changed.
+// stale indexes messages anew that have changed. The session is locked first, as by who deletes it.
 func (i *indexer) stale() error {
 	type place struct{ Session, Message int64 }
-	rows, err := i.tx.Query(i.ctx, `DELETE FROM stale WHERE ctid = ANY (ARRAY(SELECT ctid FROM stale WHERE tenant = $1 LIMIT $2))
-		AND tenant = $1 RETURNING session, message`, i.s.tenant, batchStale)
+	rows, err := i.tx.Query(i.ctx, `SELECT DISTINCT session, message FROM stale WHERE tenant = $1 LIMIT $2`, i.s.tenant,
+		batchStale)
 	if err != nil {
 		return err
 	}
@@ -171,14 +202,14 @@ func (i *indexer) stale() error {
 		return err
 	}
 	i.done += len(places)
-	seen := map[place]bool{}
 	for _, p := range places {
-		if seen[p] {
-			continue
-		}
-		seen[p] = true
 		indexed, err := i.stays(p.Session)
 		if err != nil {
+			return err
+		}
+		// Before the message is read: a change that comes meanwhile is noted once more.
+		if err := i.exec(`DELETE FROM stale WHERE tenant = $1 AND session = $2 AND message = $3`, p.Session,
+			p.Message); err != nil {
 			return err
 		}
 		if p.Message >= indexed {

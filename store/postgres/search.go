@@ -28,14 +28,19 @@ func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, 
 	if len(terms) == 0 {
 		return found, store.ErrNoWord
 	}
-	if found.Behind, err = s.behind(ctx); err != nil {
+	var without bool
+	if found.Behind, without, err = s.behind(ctx); err != nil {
 		return found, err
 	}
+	if without {
+		return words.Scan(ctx, s, q)
+	}
 	if found.Behind > 0 && !s.db.readOnly {
-		if err := s.index(ctx, nil); err != nil {
+		// If somebody else is at it, the index is searched as it is.
+		if err := s.index(ctx, nil); err != nil && !errors.Is(err, store.ErrLocked) {
 			return found, err
 		}
-		if found.Behind, err = s.behind(ctx); err != nil {
+		if found.Behind, _, err = s.behind(ctx); err != nil {
 			return found, err
 		}
 	}

@@ -31,7 +31,7 @@ const (
 	nextKept   = `SELECT DISTINCT session FROM kept WHERE fresh`
 )
 
-// Index brings the index up to date, in transactions of bounded size.
+// Index brings the index up to date, in transactions of bounded size, if there is one.
 func (s *Store) Index(ctx context.Context, tell func(done, all int)) (err error) {
 	defer s.explain(ctx, "index", "", &err)
 	return s.index(ctx, tell)
@@ -40,6 +40,9 @@ func (s *Store) Index(ctx context.Context, tell func(done, all int)) (err error)
 func (s *Store) index(ctx context.Context, tell func(done, all int)) error {
 	if s.writer == nil {
 		return store.ErrReadOnly
+	}
+	if without, err := s.unindexed(ctx); err != nil || without {
+		return err
 	}
 	all, err := s.behind(ctx)
 	if err != nil || all == 0 {
@@ -73,6 +76,10 @@ func (s *Store) behind(ctx context.Context) (n int, err error) {
 
 // index indexes a batch of messages and returns how many.
 func (t *transaction) index() (messages int, err error) {
+	var without bool
+	if err := t.read(`SELECT EXISTS (SELECT 1 FROM unindexed)`, nil, &without); err != nil || without {
+		return 0, err
+	}
 	size := 0
 	if err := t.freshlyKept(); err != nil {
 		return 0, err

@@ -18,7 +18,7 @@ var migrations embed.FS
 
 const (
 	application = 2003725943 // "wnnw"; the migrations set it
-	version     = 11         // of the last migration, which sets it as user_version
+	version     = 12         // of the last migration, which sets it as user_version
 )
 
 // stamp is what a database says about itself.

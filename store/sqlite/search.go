@@ -24,6 +24,11 @@ func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, 
 	if len(query) == 0 {
 		return found, store.ErrNoWord
 	}
+	if without, err := s.unindexed(ctx); err != nil {
+		return found, err
+	} else if without {
+		return words.Scan(ctx, s, q)
+	}
 	if s.writer != nil {
 		// If another process is writing, search the index as it is.
 		if err := s.index(ctx, nil); err != nil && (!isBusy(err) || ctx.Err() != nil) {

@@ -1,8 +1,11 @@
 package book
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/winnowhq/winnow/gateway/tenant"
@@ -63,7 +66,12 @@ func (b *Book) Settle(ctx context.Context, name string, days map[tenant.Spender]
 		return err
 	}
 	defer tx.Rollback()
-	for by, e := range days {
+	// In one order, so that two processes do not wait for each other.
+	order := slices.SortedFunc(maps.Keys(days), func(a, b tenant.Spender) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Person, b.Person))
+	})
+	for _, by := range order {
+		e := days[by]
 		if err := spend(ctx, tx, name, e, by.Day); err != nil {
 			return err
 		}

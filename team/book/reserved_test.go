@@ -78,3 +78,33 @@ func TestBook_reservations(t *testing.T) {
 		}
 	})
 }
+
+// Processes that tell of the same days and people at a time, as at midnight, do not end each other.
+func TestBook_settlesInOneOrder(t *testing.T) {
+	on(t, func(t *testing.T, open func() tenant.Book) {
+		books := []tenant.Book{open(), open()}
+		if err := books[0].Add(t.Context(), "", tenant.Tenant{Name: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		days := map[tenant.Spender]tenant.Expense{}
+		for i := range 12 {
+			days[tenant.Spender{Day: tenant.DayOf(noon.AddDate(0, 0, i%4)), Person: fmt.Sprint("person ", i/4)}] =
+				tenant.Expense{Dollars: 1, Requests: 1}
+		}
+		const rounds = 60
+		var all sync.WaitGroup
+		for _, b := range books {
+			all.Go(func() {
+				for range rounds {
+					if err := b.Settle(t.Context(), "ann", days, nil); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if got := must[tenant.Spent](t)(books[0].Spent(t.Context(), "ann", noon)); got.Day != 3*2*rounds {
+			t.Errorf("on the day $%g were spent", got.Day)
+		}
+	})
+}

@@ -104,7 +104,8 @@ out of new conversations, gateway.retention is the age (30d, or never) at which 
 nobody goes on with are deleted, gateway.memory how many bytes of them are at hand, and gateway.capture none keeps what
 is said out of the store. gateway.keepWarm is how many requests at most keep the provider's cache while
 an agent is silent (0: none; they are paid for). gateway.page (true, false) shows browsers a page of
-what goes through the listener. gateway.clients has the hashes of tokens, which
+what goes through the listener. gateway.searchIndex false does without the index of all words: search
+then reads the newest messages. gateway.clients has the hashes of tokens, which
 "winnow serve token add" makes, gateway.tls the files of a certificate. See docs/gateway.md.
 
 hooks are commands that take part: session.compacting (before a summary is asked for; it may add to

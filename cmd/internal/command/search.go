@@ -25,13 +25,21 @@ import (
 
 // searched is the JSON document of search.
 type searched struct {
-	Words  string      `json:"words"`
-	Total  int         `json:"total"`           // hits without the limit
-	Behind int         `json:"behind,omitzero"` // messages not searched: the index lacks them and cannot be written now
-	Hits   []searchHit `json:"hits"`            // the best first
+	Words  string `json:"words"`
+	Total  int    `json:"total"`           // hits without the limit
+	Behind int    `json:"behind,omitzero"` // messages not searched: the index lacks them and cannot be written now
+	// Scan says how far was read where the store has no index.
+	Scan *searchScan `json:"scan,omitzero"`
+	Hits []searchHit `json:"hits"` // the best first
 	// Damaged says, a sentence each, which hits cannot be shown because what is stored of them is
 	// damaged.
 	Damaged []string `json:"damaged,omitzero"`
+}
+
+// searchScan is how far a search read that had no index.
+type searchScan struct {
+	Messages int  `json:"messages"` // the newest
+	All      bool `json:"all"`      // there are no more
 }
 
 // searchHit is a part in which the words were found.
@@ -79,7 +87,7 @@ What the model no longer sees, or never saw because it was too long to be sent, 
 "left out" says that less of the part is shown (in JSON: elided), "folded" that a summary replaced it.
 
 It searches winnow's own store, which has an index of everything that was imported, relayed or said in
-it. With --everywhere it reads the sessions of all agents where they keep them instead, each time anew.`,
+it; with gateway.searchIndex false it has none, and the newest 5,000 messages are read. With --everywhere it reads the sessions of all agents where they keep them instead, each time anew.`,
 		Example: `  winnow search connection refused
   winnow search '"permission denied"' --tool bash --since 7d
   winnow search connection refused --everywhere --since 7d
@@ -190,7 +198,7 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 	if err != nil {
 		return err
 	}
-	doc.Total, doc.Behind = found.Total, found.Behind
+	doc.Total, doc.Behind, doc.Scan = found.Total, found.Behind, (*searchScan)(found.Scan)
 	if doc.Hits, err = hitsOf(ctx, kept, found.Hits); err != nil {
 		return err
 	}
@@ -205,6 +213,9 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 	}
 	if len(doc.Hits) == 0 {
 		reason := fmt.Sprintf("%q is nowhere in what is stored", q.Words)
+		if found.Scan != nil {
+			reason += "; " + found.Scan.String()
+		}
 		if doc.Behind > 0 {
 			reason += fmt.Sprintf("; %s not searched", quantity.Plural(doc.Behind, "message was", "messages were"))
 		}
@@ -323,6 +334,9 @@ func showHits(a *cli.App, doc searched) {
 	if doc.Total > len(doc.Hits) {
 		a.Printf("\n%s of %s; --limit shows more\n", quantity.Number(len(doc.Hits)),
 			quantity.Plural(doc.Total, "hit", "hits"))
+	}
+	if doc.Scan != nil && len(doc.Hits) > 0 {
+		a.Printf("\n%s\n", store.Scan(*doc.Scan))
 	}
 	if doc.Behind > 0 && len(doc.Hits) > 0 {
 		a.Printf("\n%s not searched: the store cannot be written now, and its index lacks them\n",

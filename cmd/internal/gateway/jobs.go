@@ -50,6 +50,7 @@ type Jobs struct {
 	done     func(values ...string) // counts an attempt, by kind and outcome
 	problems atomic.Int64           // that the newest look through the whole store has found
 	indexed  atomic.Int64           // when the search index was brought up to date, in nanoseconds; 0: not yet
+	without  atomic.Bool            // it was dropped then
 }
 
 // Jobs opens the queue of a relay: in PostgreSQL if the store is there, else in this process.
@@ -220,9 +221,15 @@ func (w *Jobs) askForEach(ctx context.Context, kind string) (failed error) {
 	return failed
 }
 
-// index adds what is new to the search index, if the store has one, and to that of each tenant. A
-// tenant whose store is a file has nothing new if nobody showed a token of it since the last time.
+// index adds what is new to the search index, if the store has one, and to that of each tenant, or
+// drops them if gateway.searchIndex is false. A tenant whose store is a file has nothing new if nobody
+// showed a token of it since the last time.
 func (w *Jobs) index(ctx context.Context, _ job.Attempt) error {
+	settings, _ := w.relay.inForce()
+	keep := settings.Gateway.SearchIndex
+	if w.without.Swap(!keep) == keep {
+		w.indexed.Store(0) // for nobody it is as it was
+	}
 	var since time.Time
 	if !store.IsURL(source.StoreForChild(w.relay.app)) {
 		if last := w.indexed.Swap(w.relay.app.Env.Now().UnixNano()); last != 0 {
@@ -230,8 +237,13 @@ func (w *Jobs) index(ctx context.Context, _ job.Attempt) error {
 		}
 	}
 	return w.each(ctx, since, func(_ string, kept store.Store) error {
-		if searcher, ok := kept.(store.Searcher); ok {
-			if err := searcher.Index(ctx, nil); err != nil {
+		if u, ok := kept.(store.Unindexer); ok {
+			if err := u.KeepIndex(ctx, keep); err != nil {
+				return fmt.Errorf("keep the search index, or drop it: %w", err)
+			}
+		}
+		if searcher, ok := kept.(store.Searcher); ok && keep {
+			if err := searcher.Index(ctx, nil); err != nil && !errors.Is(err, store.ErrLocked) { // a search does it
 				return fmt.Errorf("index what is new: %w", err)
 			}
 		}

@@ -154,6 +154,48 @@ func TestJobs_needNoStore(t *testing.T) {
 	}
 }
 
+// With gateway.searchIndex false the job drops the index, of each tenant too, and makes it again once
+// it is wanted.
+func TestJobs_keepNoIndex(t *testing.T) {
+	for _, kind := range []string{"postgres", "sqlite"} {
+		t.Run(kind, func(t *testing.T) {
+			at := filepath.Join(t.TempDir(), "store.db")
+			if kind == "postgres" {
+				at = pgtest.Start(t)
+			}
+			r, w := replica(t, at, &scribe{}, "ann")
+			anns, err := r.tenants.stores.Open(t.Context(), "ann")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer anns.Close()
+			stores := []store.Store{r.store, anns}
+			for _, kept := range stores {
+				said := session.Message{MessageInfo: session.MessageInfo{ID: "m", Role: session.User},
+					Parts: []session.Part{{ID: "p", Type: session.TextPart, Text: "quince"}}}
+				if _, err := kept.Apply(t.Context(), "live_1", store.Change{Create: &session.Info{ID: "live_1"},
+					Append: []session.Message{said}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, keep := range []bool{true, false, true} {
+				settings := r.now.settings
+				settings.Gateway.SearchIndex = keep
+				r.now.settings = settings
+				if err := w.index(t.Context(), job.Attempt{}); err != nil {
+					t.Fatal(err)
+				}
+				for i, kept := range stores {
+					found, err := kept.(store.Searcher).Search(t.Context(), store.Search{Words: "quince"})
+					if err != nil || found.Total != 1 || (found.Scan == nil) != keep {
+						t.Errorf("store %d, an index %t: %+v, %v", i, keep, found, err)
+					}
+				}
+			}
+		})
+	}
+}
+
 // damaged is a store in which something is wrong.
 type damaged struct{ store.Store }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -66,6 +67,11 @@ func TestMemory_boundsTheSumOverTenants(t *testing.T) {
 	t.Logf("%d tenants with 2 MiB each keep %d bytes of %d", count, kept, memory)
 	if kept > wholeMemory*memory {
 		t.Errorf("%d tenants keep %d bytes, %.1f times gateway.memory", count, kept, float64(kept)/memory)
+	}
+	_, told, _ := strings.Cut(metricsOf(t, r), "\nwinnow_memory_bytes ")
+	told, _, _ = strings.Cut(told, "\n")
+	if own, err := strconv.ParseFloat(told, 64); err != nil || own < memory/2 || own > memory {
+		t.Errorf("by its own account it keeps %q bytes, of %d", told, memory)
 	}
 	if n := len(r.tenants.states); n != count {
 		t.Errorf("%d tenants are at hand: the test does not show what it is to show", n)

@@ -155,6 +155,9 @@ func (r *Relay) build(ctx context.Context, settings config.Settings, mode transp
 		r.readHabits(f)
 		r.metrics = r.app.Shared.NewMetrics(f.carrier.Totals, false)
 		r.metrics.Gauge("winnow_in_flight_requests", "Requests that are relayed and have not ended.", r.inFlight.count)
+		r.metrics.Gauge("winnow_memory_bytes",
+			"What conversations at hand take by winnow's own account, which gateway.memory bounds.",
+			func() float64 { return float64(r.memory.Bytes()) })
 		r.metrics.Gauge("winnow_store_lost",
 			"1 while the store cannot be opened or does not answer, and nothing is decided.", r.away)
 		r.metrics.Gauge("winnow_store_unwritable",

@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/live"
+	"github.com/winnowhq/winnow/gateway/serve"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/budget"
@@ -49,6 +50,16 @@ func (r *Relay) buildRuntime(m *tenantState, f *tenantRuntime, audit func(contex
 		o.Permit = func(model string) error {
 			if refused := f.tenant.AllowsModel(model); refused != nil {
 				return refused // and not a nil that is one
+			}
+			return nil
+		}
+	}
+	if len(f.tenant.Keys) > 0 {
+		o.Refer = func(ctx context.Context, member string) error {
+			if access := serve.AccessOf(ctx); access != nil && access.Held {
+				if refused := f.tenant.AllowsReference(member); refused != nil {
+					return refused // and not a nil that is one
+				}
 			}
 			return nil
 		}

@@ -95,10 +95,12 @@ func arriving(args []string) {
 	day(recorded, *winnow, *busy)
 }
 
+// hours are when sessions begin in an office: from eight to six, with a lull at noon.
+var hours = [24]float64{8: 1, 9: 2, 10: 2, 11: 2, 12: 1, 13: 2, 14: 2, 15: 2, 16: 1, 17: 0.5}
+
 // day is a day of an office: the same sessions begin from eight to six, with a lull at noon.
 func day(recorded []arrivals.Stretch, winnow, busy float64) {
 	const n = 20_000
-	hours := [24]float64{8: 1, 9: 2, 10: 2, 11: 2, 12: 1, 13: 2, 14: 2, 15: 2, 16: 1, 17: 0.5}
 	var by [24]int
 	for at := range arrivals.Day(recorded, n, hours, 1) {
 		by[at/time.Hour]++
