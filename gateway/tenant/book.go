@@ -8,6 +8,9 @@ import (
 
 // Book keeps tenants, their tokens, what they spent, and who did what. Package team/book has it in
 // a file or a database. It is safe for concurrent use, also by several processes.
+//
+// Tenants and tokens are asked for by a tenant's name; what was spent, reserved and audited by the
+// name of its store, so that a tenant inherits nothing from one that had its name before.
 type Book interface {
 	Close() error
 
@@ -22,6 +25,8 @@ type Book interface {
 	Set(ctx context.Context, who, name string, edit func(*Tenant) error) (Tenant, error)
 	// Remove removes a tenant with its tokens. ErrNotFound if there is none of that name.
 	Remove(ctx context.Context, who, name string) error
+	// Removed are the removed tenants of a name, "" for all, oldest first.
+	Removed(ctx context.Context, name string) ([]Removed, error)
 	Tenant(ctx context.Context, name string) (Tenant, error)
 	Tenants(ctx context.Context) ([]Tenant, error)
 
@@ -55,7 +60,7 @@ type Book interface {
 	// the day of a time.
 	OpenSince(ctx context.Context, name string) (time.Time, error)
 	CloseUntil(ctx context.Context, name string, at time.Time) error
-	// Uses are how much each tenant asks, as of a time, by name. A tenant that never asked is not
+	// Uses are how much each tenant asks, as of a time, by store. A tenant that never asked is not
 	// among them.
 	Uses(ctx context.Context, at time.Time) (map[string]Use, error)
 
@@ -63,6 +68,14 @@ type Book interface {
 	Audit(ctx context.Context, e Entry) error
 	// Audited are the newest entries about a tenant, "" for all, the newest first, at most so many.
 	Audited(ctx context.Context, of string, most int) ([]Entry, error)
+}
+
+// Removed is a tenant that was removed.
+type Removed struct {
+	Store     string
+	Retention int // its own, in days; 0 as gateway.retention says
+	Removed   time.Time
+	Erased    time.Time // when everything that was kept of it was erased; zero: it is kept
 }
 
 // Errors that callers tell apart.
@@ -74,7 +87,7 @@ var (
 // Entry is one line of the audit log: who did what. It holds no content of a session.
 type Entry struct {
 	Time    time.Time `json:"time"`
-	Tenant  string    `json:"tenant"`
+	Tenant  string    `json:"tenant"`  // the name of its store
 	Who     string    `json:"who"`     // the id of a token, a person who signed in, or "cli:" and a user
 	Person  string    `json:"person"`  // the owner of the token, or who signed in; "" if nobody is named
 	Did     string    `json:"did"`     // "undo", "read", "token add" and so on
@@ -85,7 +98,7 @@ type Entry struct {
 // Reservation is what a request under way may cost.
 type Reservation struct {
 	ID      string
-	Tenant  string
+	Tenant  string // the name of its store
 	Person  string // see Token.Person
 	Process string // that relays it
 	Dollars float64

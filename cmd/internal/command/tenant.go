@@ -247,7 +247,7 @@ func tellTenant(ctx context.Context, a *cli.App, b tenant.Book, name string) err
 	if err != nil {
 		return err
 	}
-	spent, err := b.Spent(ctx, name, a.Env.Now())
+	spent, err := b.Spent(ctx, t.Store, a.Env.Now())
 	if err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func tellTenant(ctx context.Context, a *cli.App, b tenant.Book, name string) err
 	if err != nil {
 		return err
 	}
-	people, err := b.People(ctx, name, a.Env.Now())
+	people, err := b.People(ctx, t.Store, a.Env.Now())
 	if err != nil {
 		return err
 	}
@@ -263,6 +263,7 @@ func tellTenant(ctx context.Context, a *cli.App, b tenant.Book, name string) err
 	return a.Tell(shown, func() {
 		a.Table([]int{-1, -1}, [][]string{
 			{"tenant", t.Name},
+			{"store", cmp.Or(source.TenantFile(a, t.Store), t.Store+", in the database")},
 			{"today", spentOf(spent.Day, t.Budget.Day)},
 			{"this month", spentOf(spent.Month, t.Budget.Month) + estimatedOf(spent.Estimated)},
 			{"each person", eachOf(t.Each)},

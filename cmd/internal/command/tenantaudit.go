@@ -1,6 +1,8 @@
 package command
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -25,6 +27,20 @@ func whoOf(e tenant.Entry) string {
 	return e.Who + " of " + visible.Line(e.Person)
 }
 
+// newestStore is the store of the tenant of a name, or of the one that was removed last, or what was
+// given: the name of a store.
+func newestStore(ctx context.Context, b tenant.Book, name string) (string, error) {
+	t, err := b.Tenant(ctx, name)
+	if err == nil || !errors.Is(err, tenant.ErrNotFound) {
+		return t.Store, err
+	}
+	removed, err := b.Removed(ctx, name)
+	if err != nil || len(removed) == 0 {
+		return name, err
+	}
+	return removed[len(removed)-1].Store, nil
+}
+
 func tenantAudit(a *cli.App) *cobra.Command {
 	limit := 50
 	cmd := &cobra.Command{
@@ -38,7 +54,10 @@ func tenantAudit(a *cli.App) *cobra.Command {
 			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
 				of := ""
 				if len(args) > 0 {
-					of = args[0]
+					var err error
+					if of, err = newestStore(cmd.Context(), b, args[0]); err != nil {
+						return err
+					}
 				}
 				all, err := b.Audited(cmd.Context(), of, limit)
 				if err != nil {

@@ -29,7 +29,7 @@ func listTenants(ctx context.Context, a *cli.App, b tenant.Book) error {
 	rows := [][]string{{"TENANT", "TODAY", "THIS MONTH", "LIMITS", "TOKENS"}}
 	for _, t := range all {
 		line := tenantLine{Tenant: t}
-		if line.Spent, err = b.Spent(ctx, t.Name, a.Env.Now()); err != nil {
+		if line.Spent, err = b.Spent(ctx, t.Store, a.Env.Now()); err != nil {
 			return err
 		}
 		tokens, err := b.Tokens(ctx, t.Name)

@@ -22,11 +22,15 @@ func tenantRemove(a *cli.App) *cobra.Command {
 		Use: "remove NAME", Short: "Remove a tenant and its tokens; its sessions stay on disk",
 		Example: "  winnowd tenant remove web", Args: cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
 		RunE: inBook(a, func(ctx context.Context, b tenant.Book, args []string) error {
-			if err := b.Remove(ctx, actor(a), args[0]); err != nil {
+			t, err := b.Tenant(ctx, args[0])
+			if err != nil {
 				return err
 			}
-			removed := tenantRemoved{Tenant: args[0]}
-			if file := source.TenantFile(a, args[0]); file != "" && exists(file) {
+			if err := b.Remove(ctx, actor(a), t.Name); err != nil {
+				return err
+			}
+			removed := tenantRemoved{Tenant: t.Name}
+			if file := source.TenantFile(a, t.Store); file != "" && exists(file) {
 				removed.Left = file
 			}
 			return a.Tell(removed, func() {

@@ -22,7 +22,8 @@ func (d *tenants) List() http.Handler {
 		Audit: func(ctx context.Context) error {
 			own := ""
 			if g := serve.ClientOf(ctx); g != nil {
-				own = g.Tenant
+				t, _ := d.known.Load().Tenant(g.Tenant)
+				own = t.Store
 			}
 			return d.audit(own)(ctx, live.Deed{Did: listed})
 		}})
@@ -42,7 +43,7 @@ func (d *tenants) list(ctx context.Context) ([]live.TenantLine, error) {
 	seen := d.seen()
 	var all []live.TenantLine
 	for name, t := range d.known.Load().Tenants() {
-		u := uses[name]
+		u := uses[t.Store]
 		if seen[name].After(u.Seen) {
 			u.Seen = seen[name].UTC().Truncate(time.Second)
 		}

@@ -19,10 +19,10 @@ import (
 func (d *tenants) open(ctx context.Context, t tenant.Tenant) (*tenantState, *tenantRuntime, error) {
 	for {
 		d.mu.Lock()
-		m := d.states[t.Name]
+		m := d.states[t.Store]
 		if m == nil {
 			m = d.newState(t)
-			d.states[t.Name] = m
+			d.states[t.Store] = m
 		}
 		d.mu.Unlock()
 		f, closed, err := d.upToDate(ctx, m, t)
@@ -34,8 +34,8 @@ func (d *tenants) open(ctx context.Context, t tenant.Tenant) (*tenantState, *ten
 		}
 		// it was closed since; there is another one
 		d.mu.Lock()
-		if d.states[t.Name] == m {
-			delete(d.states, t.Name)
+		if d.states[t.Store] == m {
+			delete(d.states, t.Store)
 		}
 		d.mu.Unlock()
 	}
@@ -43,7 +43,7 @@ func (d *tenants) open(ctx context.Context, t tenant.Tenant) (*tenantState, *ten
 
 func (d *tenants) newState(t tenant.Tenant) *tenantState {
 	now := d.r.app.Env.Now
-	m := &tenantState{name: t.Name, gate: tenant.NewGate(t), tell: d.settled, last: now(), clock: now,
+	m := &tenantState{name: t.Store, gate: tenant.NewGate(t), tell: d.settled, last: now(), clock: now,
 		failed: d.r.failed}
 	m.metrics = d.r.app.Shared.NewMetrics(m.totals, true)
 	return m
@@ -89,10 +89,10 @@ func (d *tenants) upToDate(ctx context.Context, m *tenantState, t tenant.Tenant)
 // is under way in the old one ends as it began.
 func (d *tenants) retire(m *tenantState, t tenant.Tenant) {
 	d.mu.Lock()
-	if d.states[t.Name] == m {
+	if d.states[t.Store] == m {
 		next := d.newState(t)
 		next.gate = m.gate
-		d.states[t.Name], d.leaving = next, append(d.leaving, m)
+		d.states[t.Store], d.leaving = next, append(d.leaving, m)
 	}
 	d.mu.Unlock()
 	m.pages((*live.Hub).End)
@@ -108,7 +108,7 @@ func same(a, b tenant.Tenant) bool {
 // openStore opens the store of a tenant, and learns what was spent. making is locked.
 func (d *tenants) openStore(ctx context.Context, m *tenantState, t tenant.Tenant, settings config.Settings,
 	capture string) error {
-	kept, err := d.stores.Open(ctx, t.Name)
+	kept, err := d.stores.Open(ctx, t.Store)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (d *tenants) learnSpent(ctx context.Context, m *tenantState, now time.Time)
 		return err
 	}
 	m.gate.Learn(known, now)
-	if t, _ := d.known.Load().Tenant(m.name); !t.Each.Limited() {
+	if t, _ := d.known.Load().OfStore(m.name); !t.Each.Limited() {
 		return nil
 	}
 	people, err := d.book.Load().People(ctx, m.name, now)

@@ -236,7 +236,8 @@ func (d *tenants) Viewer(r *http.Request) *serve.Client {
 	if g == nil {
 		return nil
 	}
-	if _, ok := d.known.Load().Tenant(g.Tenant); !ok {
+	t, ok := d.known.Load().Tenant(g.Tenant)
+	if !ok || g.Since.Before(t.Created.Truncate(time.Second)) { // it was for one that had this name before
 		return nil
 	}
 	return g
@@ -282,8 +283,10 @@ func (d *tenants) Metrics() map[string]serve.Metrics {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := make(map[string]serve.Metrics, len(d.states))
-	for name, m := range d.states {
-		all[name] = m.metrics
+	for store, m := range d.states {
+		if t, ok := d.known.Load().OfStore(store); ok {
+			all[t.Name] = m.metrics
+		}
 	}
 	return all
 }
@@ -291,15 +294,16 @@ func (d *tenants) Metrics() map[string]serve.Metrics {
 // Enter implements serve.Authenticator.
 func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*serve.Access, *tenant.Refusal, error) {
 	now := d.r.app.Env.Now()
-	t, ok := d.known.Load().Tenant(g.Tenant)
-	if !ok {
-		return nil, nil, errors.New("the tenant was removed")
+	known := d.known.Load()
+	t, ok := known.Tenant(g.Tenant)
+	if !ok || !known.Admits(t.Store, g.Token, now) { // another one may have its name now
+		return nil, nil, errors.New("the tenant was removed, or the token was revoked")
 	}
 	m, f, err := d.open(ctx, t)
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, ended := d.admit(ctx, g)
+	ctx, ended := d.admit(ctx, g, t.Store)
 	left := sync.OnceFunc(func() { ended(); m.leave(f) })
 	access := &serve.Access{Context: ctx, Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall,
 		Keys: d.keysOf(t), Allows: t.AllowsRoute, Counted: t.Metered(), Leave: left}
@@ -329,7 +333,8 @@ func (d *tenants) Audit(ctx context.Context, c *serve.Client, did, what string) 
 	if b == nil {
 		return errors.New("there is no book of tenants")
 	}
-	return b.Audit(ctx, tenant.Entry{Tenant: c.Tenant, Who: c.Who, Person: c.Person, Did: did, What: what})
+	t, _ := d.known.Load().Tenant(c.Tenant)
+	return b.Audit(ctx, tenant.Entry{Tenant: t.Store, Who: c.Who, Person: c.Person, Did: did, What: what})
 }
 
 // settled says that something may have been spent.
@@ -340,16 +345,16 @@ func (d *tenants) settled() {
 	}
 }
 
-// audit notes what somebody does with a tenant's sessions, before it is done: what cannot be noted
-// is not done. That somebody looks at a session is noted once an hour.
-func (d *tenants) audit(name string) func(context.Context, live.Deed) error {
+// audit notes what somebody does with the sessions of a tenant's store, before it is done: what
+// cannot be noted is not done. That somebody looks at a session is noted once an hour.
+func (d *tenants) audit(of string) func(context.Context, live.Deed) error {
 	return func(ctx context.Context, deed live.Deed) error {
-		e := tenant.Entry{Tenant: name, Did: deed.Did, Session: deed.Session, What: deed.What}
+		e := tenant.Entry{Tenant: of, Did: deed.Did, Session: deed.Session, What: deed.What}
 		if g := serve.ClientOf(ctx); g != nil {
 			e.Who, e.Person = g.Who, g.Person
 		}
 		if deed.Did == "read" || deed.Did == listed {
-			key, now := e.Who+"\x00"+name+"\x00"+deed.Session, d.r.app.Env.Now()
+			key, now := e.Who+"\x00"+of+"\x00"+deed.Session, d.r.app.Env.Now()
 			d.mu.Lock()
 			before := d.reads[key]
 			fresh := now.Sub(before) < readAgain

@@ -95,7 +95,7 @@ func (d *tenants) tidy(now time.Time) {
 	})
 	for i, m := range states {
 		since, idle := m.idle()
-		_, there := d.known.Load().Tenant(m.name)
+		_, there := d.known.Load().OfStore(m.name)
 		if !there {
 			m.pages((*live.Hub).End)
 		}
@@ -136,8 +136,8 @@ func (d *tenants) drop(m *tenantState) {
 
 // expire deletes the conversations of a tenant that are older than its retention, or the gateway's
 // if it has none.
-func (d *tenants) expire(ctx context.Context, name string, now time.Time) error {
-	t, ok := d.known.Load().Tenant(name)
+func (d *tenants) expire(ctx context.Context, of string, now time.Time) error {
+	t, ok := d.known.Load().OfStore(of)
 	if !ok {
 		return nil // it was removed
 	}
@@ -149,10 +149,10 @@ func (d *tenants) expire(ctx context.Context, name string, now time.Time) error 
 			return nil
 		}
 	}
-	return d.withStore(ctx, name, func(kept store.Store) error {
+	return d.withStore(ctx, of, func(kept store.Store) error {
 		deleted, err := expire(ctx, kept, age, now)
 		if deleted > 0 {
-			d.log.Info("deleted old conversations", "tenant", name, "sessions", deleted)
+			d.log.Info("deleted old conversations", "tenant", t.Name, "sessions", deleted)
 		}
 		return err
 	})

@@ -27,7 +27,7 @@ func database(a *cli.App) string {
 	return ""
 }
 
-// TenantFile is the file of a tenant's store, "" if it is in a database.
+// TenantFile is the file of a tenant's store, by the store's name; "" if it is in a database.
 func TenantFile(a *cli.App, name string) string {
 	if database(a) != "" || storeName(a) == "" {
 		return ""
@@ -41,7 +41,7 @@ func BookAt(a *cli.App) string {
 	if at := database(a); at != "" || storeName(a) == "" {
 		return at
 	}
-	return filepath.Join(filepath.Dir(storeName(a)), tenantsDir, "book.sqlite") // no tenant's name has a dot
+	return filepath.Join(filepath.Dir(storeName(a)), tenantsDir, "book.sqlite") // no store of a tenant is called so
 }
 
 // OpenBook opens the book of tenants. ErrNoStore if there is no book and none is to be made.
@@ -68,10 +68,10 @@ type TenantStores struct {
 	db shared.Stores // nil before it is needed
 }
 
-// Open opens the store of a tenant, which has the sessions of that tenant alone. It is made if it
-// is missing.
+// Open opens the store of a tenant by its name: see tenant.StoreName. It has the sessions of that
+// tenant alone, and is made if it is missing.
 func (s *TenantStores) Open(ctx context.Context, name string) (store.Store, error) {
-	if err := tenant.CheckName(name); err != nil { // it becomes a path
+	if _, _, err := tenant.ParseStoreName(name); err != nil { // it becomes a path
 		return nil, err
 	}
 	at := database(s.App)
