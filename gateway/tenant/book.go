@@ -27,6 +27,9 @@ type Book interface {
 	Remove(ctx context.Context, who, name string) error
 	// Removed are the removed tenants of a name, "" for all, oldest first.
 	Removed(ctx context.Context, name string) ([]Removed, error)
+	// EraseRemoved erases what the book has of removed tenants, by their stores, and adds an entry to the
+	// audit log. It returns how many entries went. ErrExists if one of them was not removed.
+	EraseRemoved(ctx context.Context, e Entry, stores ...string) (entries int, err error)
 	Tenant(ctx context.Context, name string) (Tenant, error)
 	Tenants(ctx context.Context) ([]Tenant, error)
 
@@ -83,6 +86,9 @@ var (
 	ErrNotFound = errors.New("not found")
 	ErrExists   = errors.New("exists already")
 )
+
+// Erased is what an Entry says of a tenant that was erased. Such entries stay.
+const Erased = "tenant erase"
 
 // Entry is one line of the audit log: who did what. It holds no content of a session.
 type Entry struct {

@@ -35,8 +35,9 @@ const versions = "book_version"
 
 // Book keeps tenants. It is safe for concurrent use, also by several processes. Use Open.
 type Book struct {
-	db  *sql.DB
-	now func() time.Time
+	db   *sql.DB
+	file bool // it is one
+	now  func() time.Time
 }
 
 // IsPostgres reports whether an address names a PostgreSQL database.
@@ -55,7 +56,7 @@ func Open(ctx context.Context, address string, now func() time.Time) (*Book, err
 	if err != nil {
 		return nil, fmt.Errorf("open the book of tenants: %w", err)
 	}
-	return &Book{db, now}, nil
+	return &Book{db, !IsPostgres(address), now}, nil
 }
 
 // openFile opens a file and upgrades its tables.

@@ -167,7 +167,7 @@ var covered = map[string][]string{
 	"tenant list": {"tenant list", "tenant list --json", "tenant list POISON"}, "tenant show": {"tenant show ann", "tenant show ann --json", "tenant show POISON"}, "tenant set": {"tenant set ann --key a=POISON", "tenant set POISON --mode off", "tenant show ann"},
 	"tenant token": {"tenant token", "tenant token POISON"}, "tenant token add": {"tenant token add ann --label POISON", "tenant token add POISON", "tenant token add ann --scopes POISON", "tenant token add ann --expires POISON"},
 	"tenant token list": {"tenant token list", "tenant token list ann", "tenant token list POISON", "tenant token list --json"}, "tenant token revoke": {"tenant token revoke POISON"}, "tenant token rotate": {"tenant token rotate POISON", "tenant token rotate x --overlap POISON"},
-	"tenant audit": {"tenant audit", "tenant audit --json", "tenant audit POISON", "tenant audit --limit POISON"}, "tenant remove": {"tenant remove POISON", "tenant remove bob"},
+	"tenant audit": {"tenant audit", "tenant audit --json", "tenant audit POISON", "tenant audit --limit POISON"}, "tenant remove": {"tenant remove POISON", "tenant remove bob"}, "tenant erase": {"tenant erase POISON", "tenant erase ann", "tenant erase POISON --yes"},
 	"serve token": {"serve token", "serve token POISON"}, "serve token add": {"serve token add POISON", "serve token add", "serve token add ann --json"},
 	"serve token list": {"serve token list", "serve token list --json", "serve token list POISON"}, "serve token remove": {"serve token remove POISON"},
 

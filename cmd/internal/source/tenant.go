@@ -94,6 +94,27 @@ func (s *TenantStores) Open(ctx context.Context, name string) (store.Store, erro
 	return s.db.Tenant(name), nil
 }
 
+// Erase deletes the store of a tenant by its name, with everything that is in it. A missing one is not
+// an error.
+func (s *TenantStores) Erase(ctx context.Context, name string) (store.Amount, error) {
+	if _, _, err := tenant.ParseStoreName(name); err != nil {
+		return store.Amount{}, err
+	}
+	if file := TenantFile(s.App, name); file != "" {
+		return sqlite.EraseFile(ctx, file)
+	}
+	kept, err := s.Open(ctx, name)
+	if err != nil {
+		return store.Amount{}, err
+	}
+	defer kept.Close()
+	of, ok := kept.(shared.TenantStore)
+	if !ok {
+		return store.Amount{}, fmt.Errorf("the store of %s cannot be erased", name)
+	}
+	return of.EraseAll(ctx)
+}
+
 // Close closes what the stores share; they are closed themselves.
 func (s *TenantStores) Close() error {
 	s.mu.Lock()
