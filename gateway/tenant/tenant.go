@@ -31,6 +31,9 @@ type Tenant struct {
 	// Retention is after how many days a conversation that nobody goes on with is deleted; 0 as
 	// gateway.retention says.
 	Retention int `json:"retention"`
+	// KeepPinned keeps conversations in which an agent pinned something beyond the retention, as those
+	// in which a person did are kept.
+	KeepPinned bool `json:"keepPinned"`
 	// Capture is what is kept of conversations, "all" or "none"; "" as gateway.capture says.
 	Capture string `json:"capture"`
 	// Mode is what is done to requests: "off", "observe", "safe" or "full"; "" as gateway.mode

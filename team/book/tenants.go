@@ -14,20 +14,21 @@ import (
 
 // settings are what a tenant is beside its name.
 type settings struct {
-	Limits    tenant.Limits     `json:"limits,omitzero"`
-	Budget    tenant.Budget     `json:"budget,omitzero"`
-	Each      tenant.Budget     `json:"each,omitzero"`
-	Retention int               `json:"retention,omitzero"`
-	Capture   string            `json:"capture,omitzero"`
-	Mode      string            `json:"mode,omitzero"`
-	Keys      map[string]string `json:"keys,omitempty"`
-	Routes    []string          `json:"routes,omitempty"`
-	Models    []string          `json:"models,omitempty"`
+	Limits     tenant.Limits     `json:"limits,omitzero"`
+	Budget     tenant.Budget     `json:"budget,omitzero"`
+	Each       tenant.Budget     `json:"each,omitzero"`
+	Retention  int               `json:"retention,omitzero"`
+	KeepPinned bool              `json:"keepPinned,omitzero"`
+	Capture    string            `json:"capture,omitzero"`
+	Mode       string            `json:"mode,omitzero"`
+	Keys       map[string]string `json:"keys,omitempty"`
+	Routes     []string          `json:"routes,omitempty"`
+	Models     []string          `json:"models,omitempty"`
 }
 
 func settingsOf(t tenant.Tenant) (string, error) {
-	text, err := json.Marshal(settings{t.Limits, t.Budget, t.Each, t.Retention, t.Capture, t.Mode, t.Keys, t.Routes,
-		t.Models}, json.Deterministic(true))
+	text, err := json.Marshal(settings{t.Limits, t.Budget, t.Each, t.Retention, t.KeepPinned, t.Capture, t.Mode, t.Keys,
+		t.Routes, t.Models}, json.Deterministic(true))
 	return string(text), err
 }
 
@@ -150,7 +151,7 @@ func readTenant(r row) (t tenant.Tenant, err error) {
 	}
 	t.Limits, t.Budget, t.Retention, t.Capture, t.Mode, t.Keys = s.Limits, s.Budget, s.Retention, s.Capture, s.Mode,
 		s.Keys
-	t.Each = s.Each
+	t.Each, t.KeepPinned = s.Each, s.KeepPinned
 	t.Routes, t.Models, t.Created = s.Routes, s.Models, fromMillis(created)
 	return t, nil
 }

@@ -113,6 +113,7 @@ type tenantFlags struct {
 	personDay, personMonth           float64
 	capture, mode                    string
 	keys, routes, models             []string
+	keepPinned                       bool
 }
 
 func (f *tenantFlags) add(cmd *cobra.Command) {
@@ -128,6 +129,8 @@ func (f *tenantFlags) add(cmd *cobra.Command) {
 	flags.Float64Var(&f.warn, "warn", 0, "share of a budget from which on there are warnings; 0 for 0.8")
 	flags.IntVar(&f.retention, "retention", 0,
 		"days after which a conversation that nobody goes on with is deleted; 0 as gateway.retention says")
+	flags.BoolVar(&f.keepPinned, "keep-pinned", false,
+		"keep conversations in which an agent pinned something, whatever their age; those of a person's pins are kept")
 	flags.StringVar(&f.capture, "capture", "",
 		"what is kept of conversations: all or none (default as gateway.capture says)")
 	flags.StringVar(&f.mode, "mode", "",
@@ -157,6 +160,7 @@ func (f *tenantFlags) change(cmd *cobra.Command, t *tenant.Tenant) error {
 	set("person-month", func() { t.Each.Month = f.personMonth })
 	set("warn", func() { t.Budget.Warn = f.warn })
 	set("retention", func() { t.Retention = f.retention })
+	set("keep-pinned", func() { t.KeepPinned = f.keepPinned })
 	set("capture", func() { t.Capture = f.capture })
 	set("mode", func() { t.Mode = f.mode })
 	set("routes", func() { t.Routes = f.routes })
@@ -268,7 +272,7 @@ func tellTenant(ctx context.Context, a *cli.App, b tenant.Book, name string) err
 			{"this month", spentOf(spent.Month, t.Budget.Month) + estimatedOf(spent.Estimated)},
 			{"each person", eachOf(t.Each)},
 			{"limits", limitsOf(t.Limits)},
-			{"retention", cmp.Or(days(t.Retention), "as gateway.retention says")},
+			{"retention", cmp.Or(days(t.Retention), "as gateway.retention says") + pinnedOf(t)},
 			{"capture", cmp.Or(t.Capture, "as gateway.capture says")},
 			{"mode", cmp.Or(t.Mode, "as gateway.mode says")},
 			{"keys", cmp.Or(keysOf(t), "the clients' own")},
@@ -324,6 +328,14 @@ func days(n int) string {
 		return ""
 	}
 	return quantity.Count(n, "day")
+}
+
+// pinnedOf says that pins of agents defeat the retention, "" if they do not.
+func pinnedOf(t tenant.Tenant) string {
+	if !t.KeepPinned {
+		return ""
+	}
+	return ", but for what agents pinned"
 }
 
 func keysOf(t tenant.Tenant) string {

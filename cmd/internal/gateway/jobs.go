@@ -184,7 +184,7 @@ func (r *Relay) expire(ctx context.Context, retention string) error {
 	if !limited || kept == nil {
 		return nil
 	}
-	deleted, err := expire(ctx, kept, age, r.app.Env.Now())
+	deleted, err := expire(ctx, kept, age, r.app.Env.Now(), true)
 	if deleted > 0 {
 		r.log.Info("deleted old conversations", "sessions", deleted, "retention", retention)
 	}

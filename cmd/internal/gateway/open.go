@@ -101,7 +101,7 @@ func (d *tenants) retire(m *tenantState, t tenant.Tenant) {
 // same reports whether two versions of a tenant are the same.
 func same(a, b tenant.Tenant) bool {
 	return maps.Equal(a.Keys, b.Keys) && a.Limits == b.Limits && a.Budget == b.Budget && a.Each == b.Each &&
-		a.Retention == b.Retention && a.Capture == b.Capture && a.Mode == b.Mode &&
+		a.Retention == b.Retention && a.KeepPinned == b.KeepPinned && a.Capture == b.Capture && a.Mode == b.Mode &&
 		slices.Equal(a.Routes, b.Routes) && slices.Equal(a.Models, b.Models)
 }
 

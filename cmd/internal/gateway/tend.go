@@ -150,7 +150,7 @@ func (d *tenants) expire(ctx context.Context, of string, now time.Time) error {
 		}
 	}
 	return d.withStore(ctx, of, func(kept store.Store) error {
-		deleted, err := expire(ctx, kept, age, now)
+		deleted, err := expire(ctx, kept, age, now, t.KeepPinned)
 		if deleted > 0 {
 			d.log.Info("deleted old conversations", "tenant", t.Name, "sessions", deleted)
 		}
