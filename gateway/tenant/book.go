@@ -69,6 +69,9 @@ type Book interface {
 
 	// Audit notes who did what. A zero time is now.
 	Audit(ctx context.Context, e Entry) error
+	// ExpireAudit deletes the entries that are older than a time, of all tenants, and notes that as who
+	// did it. It returns how many there were.
+	ExpireAudit(ctx context.Context, who string, before time.Time) (int, error)
 	// Audited are the newest entries about a tenant, "" for all, the newest first, at most so many.
 	Audited(ctx context.Context, of string, most int) ([]Entry, error)
 }

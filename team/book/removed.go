@@ -19,7 +19,8 @@ func readRemoved(r row) (t tenant.Removed, err error) {
 	return t, nil
 }
 
-// Removed are the removed tenants of a name, "" for all, the first generation first.
+// Removed are the removed tenants of a name, "" for all, the first generation first. A replica of the
+// version before may have added one again whose store it then shares: that one is not removed.
 func (b *Book) Removed(ctx context.Context, name string) ([]tenant.Removed, error) {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -30,8 +31,8 @@ func (b *Book) Removed(ctx context.Context, name string) ([]tenant.Removed, erro
 		return nil, err
 	}
 	folded := strings.ToLower(name)
-	all, err := rows(ctx, tx, readRemoved, selectRemoved+` WHERE folded = $1 OR $2 = '' ORDER BY folded, generation, store`,
-		folded, folded)
+	all, err := rows(ctx, tx, readRemoved, selectRemoved+` WHERE (folded = $1 OR $2 = '')
+		AND lower(store) NOT IN (SELECT lower(name) FROM book_tenant) ORDER BY folded, generation, store`, folded, folded)
 	if err != nil {
 		return nil, err
 	}

@@ -172,7 +172,8 @@ func (w *Jobs) expire(ctx context.Context, a job.Attempt) error {
 		}
 		return r.tenants.expire(ctx, a.Key, r.app.Env.Now())
 	}
-	failed := w.askForEach(ctx, expiry)
+	now := r.app.Env.Now()
+	failed := errors.Join(w.askForEach(ctx, expiry), w.askForRemoved(ctx, now), w.expireAudit(ctx, now))
 	return errors.Join(failed, r.expire(ctx, w.retention()))
 }
 

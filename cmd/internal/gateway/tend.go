@@ -139,7 +139,7 @@ func (d *tenants) drop(m *tenantState) {
 func (d *tenants) expire(ctx context.Context, of string, now time.Time) error {
 	t, ok := d.known.Load().OfStore(of)
 	if !ok {
-		return nil // it was removed
+		return d.expireRemoved(ctx, of, now)
 	}
 	age := time.Duration(t.Retention) * 24 * time.Hour
 	if age == 0 {
