@@ -30,6 +30,12 @@ type Book interface {
 	// EraseRemoved erases what the book has of removed tenants, by their stores, and adds an entry to the
 	// audit log. It returns how many entries went. ErrExists if one of them was not removed.
 	EraseRemoved(ctx context.Context, e Entry, stores ...string) (entries int, err error)
+	// ErasePerson takes a person out of what the book has of a tenant, and has every process forget
+	// what it holds of the tenant's sessions. note is an entry to add to the audit log, nil for none.
+	ErasePerson(ctx context.Context, name, person string, note *Entry) (tokens, entries int, err error)
+	// Clear has every process forget what it holds of a tenant's sessions, and adds an entry to the
+	// audit log.
+	Clear(ctx context.Context, name string, e Entry) error
 	Tenant(ctx context.Context, name string) (Tenant, error)
 	Tenants(ctx context.Context) ([]Tenant, error)
 

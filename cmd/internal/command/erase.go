@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -78,7 +79,7 @@ it was done, without content. Interrupted, it can be repeated.`,
 func tellErasure(a *cli.App, r tenant.Erasure) error {
 	return a.Tell(r, func() {
 		a.Printf("erased: %s\n", gateway.Counted(r))
-		rows := [][]string{{"in", strings.Join(r.Stores, ", ")}, {"by", visible.Line(r.By)},
+		rows := [][]string{{"in", cmp.Or(strings.Join(r.Stores, ", "), source.StoreAt(a))}, {"by", visible.Line(r.By)},
 			{"at", r.Time.Format(time.RFC3339)}}
 		if r.Entries > 0 {
 			rows = append(rows, []string{"audit log", quantity.Plural(r.Entries, "entry", "entries")})

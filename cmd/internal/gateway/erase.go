@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/store"
+	sums "github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
@@ -86,9 +88,120 @@ func (e Eraser) removed(ctx context.Context, stores *source.TenantStores, r *ten
 	return nil
 }
 
+// Person erases the sessions that a person of a tenant began, with the person's tokens; whatever else
+// names the person names nobody then. ErrNotFound if there is no such tenant.
+func (e Eraser) Person(ctx context.Context, name, person string) (tenant.Erasure, error) {
+	r := tenant.Erasure{Tenant: name, Person: person, Stores: []string{}}
+	t, err := e.Book.Tenant(ctx, name)
+	if err != nil {
+		return r, err
+	}
+	r.Stores = append(r.Stores, t.Store)
+	if r.Tokens, r.Entries, err = e.Book.ErasePerson(ctx, name, person, nil); err != nil {
+		return r, err
+	}
+	stores := source.TenantStores{App: e.App}
+	defer stores.Close()
+	err = e.twice(ctx, func() error {
+		kept, err := stores.Open(ctx, t.Store)
+		if err != nil {
+			return err
+		}
+		defer kept.Close()
+		list, err := kept.List(ctx)
+		if err != nil {
+			return err
+		}
+		var ids []string
+		for _, l := range list {
+			if sums.Person(l.Info) == person {
+				ids = append(ids, l.Info.ID)
+			}
+		}
+		can, err := eraserOf(kept)
+		if err != nil {
+			return err
+		}
+		n, err := can.Forget(ctx, person)
+		r.Requests += n
+		if err != nil {
+			return err
+		}
+		gone, err := can.Erase(ctx, ids...)
+		r.Amount = r.Amount.Plus(gone)
+		return err
+	})
+	if err != nil {
+		return r, err
+	}
+	e.complete(&r)
+	note := &tenant.Entry{Who: e.Who, Did: "person erase", What: Counted(r)} // whom it does not say
+	tokens, entries, err := e.Book.ErasePerson(ctx, name, person, note)
+	r.Tokens, r.Entries = r.Tokens+tokens, r.Entries+entries
+	return r, err
+}
+
+// Sessions erases sessions of a store: of a tenant, or with nil of a person.
+func (e Eraser) Sessions(ctx context.Context, kept store.Store, t *tenant.Tenant, ids ...string) (tenant.Erasure, error) {
+	r := tenant.Erasure{Stores: []string{}}
+	can, err := eraserOf(kept)
+	if err != nil {
+		return r, err
+	}
+	var left []string
+	for _, id := range ids {
+		family, err := store.Family(ctx, kept, id)
+		if err != nil {
+			return r, err
+		}
+		for _, member := range family {
+			if !slices.Contains(ids, member.ID) {
+				left = append(left, member.ID)
+			}
+		}
+	}
+	erase := func() error {
+		gone, err := can.Erase(ctx, ids...)
+		r.Amount = r.Amount.Plus(gone)
+		return err
+	}
+	if t == nil {
+		err = erase()
+	} else {
+		r.Tenant, r.Stores = t.Name, append(r.Stores, t.Store)
+		noted := false
+		err = e.twice(ctx, func() error {
+			if err := erase(); err != nil || noted {
+				return err
+			}
+			noted = true
+			return e.Book.Clear(ctx, t.Name, tenant.Entry{Who: e.Who, Did: "session delete",
+				Session: strings.Join(ids, " "), What: Counted(r)})
+		})
+	}
+	e.complete(&r)
+	if len(left) > 0 {
+		r.Remains = append(r.Remains, "sessions that began within one of these: "+strings.Join(left, ", "))
+	}
+	return r, err
+}
+
+// eraserOf is a store that can erase.
+func eraserOf(kept store.Store) (store.Eraser, error) {
+	if can, ok := kept.(store.Eraser); ok {
+		return can, nil
+	}
+	return nil, errors.New("this store cannot erase")
+}
+
+// complete says in a receipt who erased it, when, and what remains.
+func (e Eraser) complete(r *tenant.Erasure) {
+	r.By, r.Time, r.Remains = e.Who, e.App.Env.Now().UTC().Truncate(time.Millisecond), e.remains()
+}
+
 // book erases what the book has of removed tenants, and completes the receipt.
 func (e Eraser) book(ctx context.Context, r *tenant.Erasure) (err error) {
-	r.By, r.Time, r.Remains = e.Who, e.App.Env.Now().UTC().Truncate(time.Millisecond), e.remains()
+	e.complete(r)
 	r.Remains = append(r.Remains, "the name, and when it was erased, so that no other tenant gets its store: in the "+
 		"book of tenants")
 	entry := tenant.Entry{Tenant: r.Stores[len(r.Stores)-1], Who: e.Who, Did: tenant.Erased,

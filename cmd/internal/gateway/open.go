@@ -43,7 +43,7 @@ func (d *tenants) open(ctx context.Context, t tenant.Tenant) (*tenantState, *ten
 
 func (d *tenants) newState(t tenant.Tenant) *tenantState {
 	now := d.r.app.Env.Now
-	m := &tenantState{name: t.Store, gate: tenant.NewGate(t), tell: d.settled, last: now(), clock: now,
+	m := &tenantState{name: t.Store, cleared: t.Cleared, gate: tenant.NewGate(t), tell: d.settled, last: now(), clock: now,
 		failed: d.r.failed}
 	m.metrics = d.r.app.Shared.NewMetrics(m.totals, true)
 	return m
@@ -60,7 +60,7 @@ func (d *tenants) upToDate(ctx context.Context, m *tenantState, t tenant.Tenant)
 	version := d.version.Load() // before the settings: of newer ones it is built again
 	settings, mode := d.r.inForce()
 	capture := cmp.Or(t.Capture, settings.Gateway.Capture)
-	if m.store != nil && capture != m.capture {
+	if m.store != nil && capture != m.capture || t.Cleared > m.cleared {
 		d.retire(m, t)
 		return nil, true, nil
 	}
@@ -85,13 +85,17 @@ func (d *tenants) upToDate(ctx context.Context, m *tenantState, t tenant.Tenant)
 	return m.enter(), false, nil
 }
 
-// retire puts a new state in the place of one whose store is to keep other things from now on. What
-// is under way in the old one ends as it began.
+// retire puts a new state in the place of one whose store is to keep other things from now on, or that
+// holds what was erased. What is under way in the old one ends as it began.
 func (d *tenants) retire(m *tenantState, t tenant.Tenant) {
 	d.mu.Lock()
 	if d.states[t.Store] == m {
 		next := d.newState(t)
-		next.gate = m.gate
+		if t.Cleared == m.cleared {
+			next.gate = m.gate
+		} else {
+			clear(d.reads) // it names people
+		}
 		d.states[t.Store], d.leaving = next, append(d.leaving, m)
 	}
 	d.mu.Unlock()

@@ -20,6 +20,7 @@ import (
 // gateway it is: a store, a transport, a hub. Nothing in it is shared with another tenant.
 type tenantState struct {
 	name    string       // of its store; "" of a person
+	cleared int64        // tenant.Cleared when it was made
 	gate    *tenant.Gate // nil of a person, as is tell
 	tell    func()       // that something was spent
 	metrics serve.Metrics

@@ -84,7 +84,8 @@ func (d *tenants) save(ctx context.Context) {
 	d.failures.save.note(d.log, d.r.app.Env.Now(), failed)
 }
 
-// tidy closes the states that nobody has used for long, those of tenants that were removed, and of
+// tidy closes the states that nobody has used for long, those of tenants that were
+// removed or cleared, and of
 // too many the ones that were used last.
 func (d *tenants) tidy(now time.Time) {
 	states := d.all()
@@ -95,9 +96,11 @@ func (d *tenants) tidy(now time.Time) {
 	})
 	for i, m := range states {
 		since, idle := m.idle()
-		_, there := d.known.Load().OfStore(m.name)
+		t, there := d.known.Load().OfStore(m.name)
 		if !there {
 			m.pages((*live.Hub).End)
+		} else if t.Cleared > m.cleared {
+			d.retire(m, t)
 		}
 		d.mu.Lock()
 		replaced := slices.Contains(d.leaving, m)
