@@ -184,8 +184,8 @@ func (e *Engine) measured(l *live, c store.Change, r *pivot.Receipt, now session
 // elided is shown again, and a text, or what a summary stands for, is quoted behind the summary.
 // Where that changed the view there is a receipt, and Undo takes it back, as Unpin does.
 //
-// Already where the same is pinned, with that pin, unless an agent pinned it and a person does now; TooLarge where the view would not fit any more;
-// NotKept, Undone where there is nothing to show.
+// Already where the same is pinned, with that pin, unless an agent pinned it and a person does now;
+// TooLarge where the view would not fit any more; NotKept, Undone where there is nothing to show.
 func (e *Engine) Pin(ctx context.Context, id string, pin rule.Pin) (rule.Pin, error) {
 	given := pin
 	var receipt *pivot.Receipt

@@ -2,8 +2,8 @@ package store
 
 import "context"
 
-// Eraser is a store that can erase: nothing is left of what is erased, neither in an index of words,
-// nor in free pages of its file or in its write-ahead log. Not every store is one.
+// Eraser is a store that can erase: nothing is left of what is erased, neither in an index of
+// words, nor in free pages of its file or in its write-ahead log. Not every store is one.
 type Eraser interface {
 	// Erase deletes sessions with everything that belongs to them. Large texts stay while another
 	// session has them, too. An unknown id is not an error. After an error some sessions may be

@@ -27,8 +27,8 @@ type Gateway struct {
 	// Retention is the age at which a conversation that nobody goes on with is deleted, as Age
 	// reads it; Never, or empty: never. See Expires.
 	Retention string `json:"retention"`
-	// AuditRetention is the age at which entries of the tenants' audit log are deleted, as Age reads it;
-	// Never, or empty: never.
+	// AuditRetention is the age at which entries of the tenants' audit log are deleted, as Age reads
+	// it; Never, or empty: never.
 	AuditRetention string `json:"auditRetention"`
 	Memory         int    `json:"memory"` // bytes of conversations that are at hand
 	// Capture is what the store has of conversations: CaptureAll, or CaptureNone for nothing that

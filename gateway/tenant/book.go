@@ -27,8 +27,8 @@ type Book interface {
 	Remove(ctx context.Context, who, name string) error
 	// Removed are the removed tenants of a name, "" for all, oldest first.
 	Removed(ctx context.Context, name string) ([]Removed, error)
-	// EraseRemoved erases what the book has of removed tenants, by their stores, and adds an entry to the
-	// audit log. It returns how many entries went. ErrExists if one of them was not removed.
+	// EraseRemoved erases what the book has of removed tenants, by their stores, and adds an entry to
+	// the audit log. It returns how many entries went. ErrExists if one of them was not removed.
 	EraseRemoved(ctx context.Context, e Entry, stores ...string) (entries int, err error)
 	// ErasePerson takes a person out of what the book has of a tenant, and has every process forget
 	// what it holds of the tenant's sessions. note is an entry to add to the audit log, nil for none.
@@ -75,8 +75,8 @@ type Book interface {
 
 	// Audit notes who did what. A zero time is now.
 	Audit(ctx context.Context, e Entry) error
-	// ExpireAudit deletes the entries that are older than a time, of all tenants, and notes that as who
-	// did it. It returns how many there were.
+	// ExpireAudit deletes the entries that are older than a time, of all tenants, and notes that as
+	// who did it. It returns how many there were.
 	ExpireAudit(ctx context.Context, who string, before time.Time) (int, error)
 	// Audited are the newest entries about a tenant, "" for all, the newest first, at most so many.
 	Audited(ctx context.Context, of string, most int) ([]Entry, error)

@@ -75,8 +75,8 @@ func (d *Directory) Owners() map[string]string {
 	return all
 }
 
-// Admits reports whether a client that was let in may still ask: the tenant with this store is there,
-// and its token is in force. The id of the token is "" for somebody who signed in.
+// Admits reports whether a client that was let in may still ask: the tenant with this store is
+// there, and its token is in force. The id of the token is "" for somebody who signed in.
 func (d *Directory) Admits(store, id string, now time.Time) bool {
 	_, there := d.names[store]
 	by, known := d.tokens[d.hashes[id]]

@@ -49,7 +49,8 @@ func forgets(t *testing.T, s store.Store) {
 	by := func(person string) store.Spend {
 		return store.Spend{Time: 5, Kind: "step", Cost: 2, Live: &store.Live{Billed: 2, Person: person}}
 	}
-	decide(t, s, store.Change{Spend: []store.Spend{by("ann@example.com"), by("bob@example.com"), {Kind: "summary"}, by("ann@example.com")}})
+	decide(t, s, store.Change{Spend: []store.Spend{by("ann@example.com"), by("bob@example.com"), {Kind: "summary"},
+		by("ann@example.com")}})
 	before := state(t, s)
 	n, err := e.Forget(t.Context(), "ann@example.com")
 	must(t, err)

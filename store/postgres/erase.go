@@ -44,7 +44,8 @@ func (s *Store) inTx(ctx context.Context, do func(pgx.Tx) error) error {
 	return s.with(ctx, func(c *pgxpool.Conn) error { return pgx.BeginFunc(ctx, c, do) })
 }
 
-// unused are the contents of a list of candidates that nothing uses: see migrations/00005_sweep.sql.
+// unused are the contents of a list of candidates that nothing uses: see
+// migrations/00005_sweep.sql.
 const unused = `unused AS MATERIALIZED (
 	SELECT hash FROM candidate
 	WHERE NOT EXISTS (SELECT FROM apart WHERE apart.tenant = $1 AND apart.content = candidate.hash OFFSET 0)

@@ -31,8 +31,8 @@ func (s *Store) Erase(ctx context.Context, ids ...string) (all store.Amount, err
 	return all, s.scrub(ctx)
 }
 
-// scrub writes the file anew without what deleted rows left in it: in segments of the index of words,
-// in pages that are free or have room, in the write-ahead log.
+// scrub writes the file anew without what deleted rows left in it: in segments of the index of
+// words, in pages that are free or have room, in the write-ahead log.
 func (s *Store) scrub(ctx context.Context) error {
 	if s.writer == nil {
 		return store.ErrReadOnly
@@ -106,8 +106,8 @@ func (s *Store) Forget(ctx context.Context, person string) (requests int, err er
 	return requests, err
 }
 
-// EraseFile deletes the file of a store with what SQLite keeps beside it, and returns how much was in
-// it. A missing file is not an error.
+// EraseFile deletes the file of a store with what SQLite keeps beside it, and returns how much was
+// in it. A missing file is not an error.
 func EraseFile(ctx context.Context, path string) (all store.Amount, err error) {
 	if _, err := os.Stat(path); err == nil {
 		if all, err = amountIn(ctx, path); err != nil && !errors.Is(err, store.ErrCorrupt) {

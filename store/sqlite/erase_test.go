@@ -31,8 +31,8 @@ func has(t *testing.T, path, word string) (files []string) {
 	return files
 }
 
-// Nothing of an erased session is in the bytes of the file or of its write-ahead log, nor in the index
-// of words, while another process has the store open; others stay and are found.
+// Nothing of an erased session is in the bytes of the file or of its write-ahead log, nor in the
+// index of words, while another process has the store open; others stay and are found.
 func TestErase_leavesNoByte(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "winnow.db")
 	open := func() *sqlite.Store {

@@ -10,8 +10,8 @@ import (
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
-// Entries that are too old go, of all tenants; that they went is an entry, and nothing is noted where
-// none is too old.
+// Entries that are too old go, of all tenants; that they went is an entry, and nothing is noted
+// where none is too old.
 func TestBook_auditExpires(t *testing.T) {
 	on(t, func(t *testing.T, open func() tenant.Book) {
 		b := open()

@@ -163,8 +163,8 @@ func upgrade(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
 // Close closes the book.
 func (b *Book) Close() error { return b.db.Close() }
 
-// change runs a change of tenants or tokens in one transaction, with an entry in the audit log, unless
-// it is nil, and a new revision. do may add to the entry.
+// change runs a change of tenants or tokens in one transaction, with an entry in the audit log,
+// unless it is nil, and a new revision. do may add to the entry.
 func (b *Book) change(ctx context.Context, e *tenant.Entry, do func(*sql.Tx) error) error {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {

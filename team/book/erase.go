@@ -3,14 +3,15 @@ package book
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
-// EraseRemoved erases what the book has of removed tenants, by their stores, but for the entries that
-// say that they were erased, and adds the entry e. It returns how many entries of the audit log
-// went. ErrExists if one of them was not removed.
+// EraseRemoved erases what the book has of removed tenants, by their stores, but for the entries
+// that say that they were erased, and adds the entry e. It returns how many entries of the audit
+// log went. ErrExists if one of them was not removed.
 func (b *Book) EraseRemoved(ctx context.Context, e tenant.Entry, stores ...string) (entries int, err error) {
 	err = b.change(ctx, &e, func(tx *sql.Tx) error {
 		for _, of := range stores {
@@ -45,8 +46,8 @@ func (b *Book) EraseRemoved(ctx context.Context, e tenant.Entry, stores ...strin
 	return entries, b.scrub(ctx)
 }
 
-// Clear has every process forget what it holds in memory of a tenant's sessions, and adds an entry to
-// the audit log. ErrNotFound if there is no such tenant.
+// Clear has every process forget what it holds in memory of a tenant's sessions, and adds an entry
+// to the audit log. ErrNotFound if there is no such tenant.
 func (b *Book) Clear(ctx context.Context, name string, e tenant.Entry) error {
 	return b.change(ctx, &e, func(tx *sql.Tx) (err error) {
 		e.Tenant, err = clearIn(ctx, tx, name)
@@ -64,10 +65,10 @@ func clearIn(ctx context.Context, tx *sql.Tx, name string) (store string, err er
 	return t.Store, some(done, err, noTenant(name))
 }
 
-// ErasePerson deletes the tokens of a person within a tenant, makes what the person spent and reserved
-// nobody's, takes the name off the audit log, and has every process forget what it holds in memory of
-// the tenant's sessions. note is an entry to add, nil for none. It returns how many tokens went, and
-// how many entries name nobody now.
+// ErasePerson deletes the tokens of a person within a tenant, makes what the person spent and
+// reserved nobody's, takes the name off the audit log, and has every process forget what it holds
+// in memory of the tenant's sessions. note is an entry to add, nil for none. It returns how many
+// tokens went, and how many entries name nobody now.
 func (b *Book) ErasePerson(ctx context.Context, name, person string, note *tenant.Entry) (tokens, entries int,
 	err error) {
 	err = b.change(ctx, note, func(tx *sql.Tx) error {
@@ -127,10 +128,16 @@ func (b *Book) scrub(ctx context.Context) error {
 	if !b.file {
 		return nil
 	}
-	for _, statement := range []string{`VACUUM`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
-		if _, err := b.db.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("the book of tenants: %w", err)
-		}
+	if _, err := b.db.ExecContext(ctx, `VACUUM`); err != nil {
+		return fmt.Errorf("the book of tenants: %w", err)
+	}
+	var busy, pages, folded int
+	err := b.db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &folded)
+	if err == nil && busy != 0 {
+		err = errors.New("others go on reading what is erased, so that it stays in the write-ahead log; try again")
+	}
+	if err != nil {
+		return fmt.Errorf("the book of tenants: %w", err)
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/winnowhq/winnow/team/book"
 )
 
-// A tenant that is added after one of its name was removed has a store of its own, whatever the case
-// of the name; nothing in the book is that of the one before.
+// A tenant that is added after one of its name was removed has a store of its own, whatever the
+// case of the name; nothing in the book is that of the one before.
 func TestBook_aNameThatComesAgain(t *testing.T) {
 	on(t, func(t *testing.T, open func() tenant.Book) {
 		b := open()
@@ -77,8 +77,9 @@ func TestBook_aNameThatComesAgain(t *testing.T) {
 	})
 }
 
-// A replica of the version before, which knows no stores, finds nothing of a removed tenant under the
-// name of a new one: it cannot open a store of the name that it reads. What it removes is known.
+// A replica of the version before, which knows no stores, finds nothing of a removed tenant under
+// the name of a new one: it cannot open a store of the name that it reads. What it removes is
+// known.
 func TestBook_theVersionBeforeInheritsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "book.sqlite")
 	b, err := book.Open(t.Context(), path, func() time.Time { return noon })

@@ -19,8 +19,8 @@ func readRemoved(r row) (t tenant.Removed, err error) {
 	return t, nil
 }
 
-// Removed are the removed tenants of a name, "" for all, the first generation first. A replica of the
-// version before may have added one again whose store it then shares: that one is not removed.
+// Removed are the removed tenants of a name, "" for all, the first generation first. A replica of
+// the version before may have added one again whose store it then shares: that one is not removed.
 func (b *Book) Removed(ctx context.Context, name string) ([]tenant.Removed, error) {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -39,8 +39,8 @@ func (b *Book) Removed(ctx context.Context, name string) ([]tenant.Removed, erro
 	return all, tx.Commit()
 }
 
-// findRemoved notes the tenants that a replica of the version before has removed: it leaves an entry
-// in the audit log alone.
+// findRemoved notes the tenants that a replica of the version before has removed: it leaves an
+// entry in the audit log alone.
 func (b *Book) findRemoved(ctx context.Context, tx *sql.Tx) error {
 	type found struct {
 		store string

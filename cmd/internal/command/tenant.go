@@ -70,8 +70,8 @@ docs/tenants.md goes through it, from nothing to two tenants.`,
 		Args: cli.Exactly(0, "add, list, show, set, remove, erase, person, token or audit"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(tenantAdd(a), tenantListCommand(a), tenantShow(a), tenantSet(a), tenantRemove(a), tenantErase(a), tenantPersonCommand(a),
-		tenantTokenCommand(a), tenantAudit(a))
+	cmd.AddCommand(tenantAdd(a), tenantListCommand(a), tenantShow(a), tenantSet(a), tenantRemove(a), tenantErase(a),
+		tenantPersonCommand(a), tenantTokenCommand(a), tenantAudit(a))
 	return cmd
 }
 

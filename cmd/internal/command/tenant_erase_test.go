@@ -28,7 +28,8 @@ func TestTenantErase(t *testing.T) {
 	d.run("tenant", "erase", "bob", "--yes").wants(t, cli.ExitUsage, "not found")
 }
 
-// Of a person's own store, single sessions are deleted; of a tenant's with its name, which is noted.
+// Of a person's own store, single sessions are deleted; of a tenant's with its name, which is
+// noted.
 func TestSessionDelete(t *testing.T) {
 	d := newTeamDesk(t)
 	d.run("session", "delete", "ses_1", "--yes").wants(t, cli.ExitUsage, "there is no store yet")

@@ -27,8 +27,8 @@ func whoOf(e tenant.Entry) string {
 	return e.Who + " of " + visible.Line(e.Person)
 }
 
-// newestStore is the store of the tenant of a name, or of the one that was removed last, or what was
-// given: the name of a store.
+// newestStore is the store of the tenant of a name, or of the one that was removed last, or what
+// was given: the name of a store.
 func newestStore(ctx context.Context, b tenant.Book, name string) (string, error) {
 	t, err := b.Tenant(ctx, name)
 	if err == nil || !errors.Is(err, tenant.ErrNotFound) {

@@ -65,8 +65,8 @@ func (l *till) feed(through int, token string) string {
 }
 
 // A tenant that is added under the name of a removed one inherits nothing, through any replica that
-// served the one before: no session, nothing spent, no budget that is used up, no entry of the audit
-// log, and no stream that is under way.
+// served the one before: no session, nothing spent, no budget that is used up, no entry of the
+// audit log, and no stream that is under way.
 func TestTenant_aNameThatComesAgainInheritsNothing(t *testing.T) {
 	for kind, replicas := range map[string]int{"sqlite": 1, "postgres": 2} {
 		t.Run(kind, func(t *testing.T) {

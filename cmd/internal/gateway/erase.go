@@ -27,8 +27,8 @@ type Eraser struct {
 	Wait time.Duration
 }
 
-// letGo is longer than a process takes to read the book, to end what its clients have under way, and
-// to write down what was answered by then.
+// letGo is longer than a process takes to read the book, to end what its clients have under way,
+// and to write down what was answered by then.
 const letGo = 5 * time.Second
 
 // twice erases, waits for the processes that serve, and erases what they have written meanwhile.
@@ -88,8 +88,8 @@ func (e Eraser) removed(ctx context.Context, stores *source.TenantStores, r *ten
 	return nil
 }
 
-// Person erases the sessions that a person of a tenant began, with the person's tokens; whatever else
-// names the person names nobody then. ErrNotFound if there is no such tenant.
+// Person erases the sessions that a person of a tenant began, with the person's tokens; whatever
+// else names the person names nobody then. ErrNotFound if there is no such tenant.
 func (e Eraser) Person(ctx context.Context, name, person string) (tenant.Erasure, error) {
 	r := tenant.Erasure{Tenant: name, Person: person, Stores: []string{}}
 	t, err := e.Book.Tenant(ctx, name)
@@ -142,7 +142,8 @@ func (e Eraser) Person(ctx context.Context, name, person string) (tenant.Erasure
 }
 
 // Sessions erases sessions of a store: of a tenant, or with nil of a person.
-func (e Eraser) Sessions(ctx context.Context, kept store.Store, t *tenant.Tenant, ids ...string) (tenant.Erasure, error) {
+func (e Eraser) Sessions(ctx context.Context, kept store.Store, t *tenant.Tenant, ids ...string) (
+	tenant.Erasure, error) {
 	r := tenant.Erasure{Stores: []string{}}
 	can, err := eraserOf(kept)
 	if err != nil {

@@ -45,8 +45,9 @@ func (l *till) states() (all []*tenantState) {
 	return all
 }
 
-// Nothing names an erased person: no table, no byte of a file, no replica. The sessions that the person
-// began are gone, the stream ends, the money stays the tenant's; another person keeps everything.
+// Nothing names an erased person: no table, no byte of a file, no replica. The sessions that the
+// person began are gone, the stream ends, the money stays the tenant's; another person keeps
+// everything.
 func TestEraser_leavesNothingOfAPerson(t *testing.T) {
 	const eve, bob = "eve@example.com", "bob@example.com"
 	both(t, tenant.Tenant{Name: "ann", Budget: plenty}, says, func(t *testing.T, l *till) {

@@ -114,8 +114,9 @@ func sentence(text string) string {
 		strings.Repeat(text+" ", 400))
 }
 
-// Nothing of an erased tenant is left, of none that had its name: in no table, in no byte of a file, in
-// no replica, though one is at work for it; its stream ends. Another tenant keeps everything.
+// Nothing of an erased tenant is left, of none that had its name: in no table, in no byte of a
+// file, in no replica, though one is at work for it; its stream ends. Another tenant keeps
+// everything.
 func TestEraser_leavesNothingOfATenant(t *testing.T) {
 	both(t, tenant.Tenant{Name: "ann", Budget: plenty}, says, func(t *testing.T, l *till) {
 		if err := l.book.Add(t.Context(), "test", tenant.Tenant{Name: "bob"}); err != nil {

@@ -85,8 +85,8 @@ func (d *tenants) upToDate(ctx context.Context, m *tenantState, t tenant.Tenant)
 	return m.enter(), false, nil
 }
 
-// retire puts a new state in the place of one whose store is to keep other things from now on, or that
-// holds what was erased. What is under way in the old one ends as it began.
+// retire puts a new state in the place of one whose store is to keep other things from now on, or
+// that holds what was erased. What is under way in the old one ends as it began.
 func (d *tenants) retire(m *tenantState, t tenant.Tenant) {
 	d.mu.Lock()
 	if d.states[t.Store] == m {

@@ -49,8 +49,8 @@ func (l *till) sessions() (ids []string) {
 	return ids
 }
 
-// A pin that an agent makes keeps no session longer than the retention, unless the tenant says so; one
-// that a person makes does, also if an agent had pinned the same.
+// A pin that an agent makes keeps no session longer than the retention, unless the tenant says so;
+// one that a person makes does, also if an agent had pinned the same.
 func TestExpiry_aPinOfAnAgentKeepsNothing(t *testing.T) {
 	l := newTill(t, "", tenant.Budget{}, says)
 	d := l.relays[0].tenants

@@ -15,12 +15,12 @@ import (
 // byRetention is who does what the daily job does, for the audit log.
 const byRetention = "retention"
 
-// sweptFor is for how long after an erasure it is looked once a day whether something came late, such
-// as from a replica of the version before.
+// sweptFor is for how long after an erasure it is looked once a day whether something came late,
+// such as from a replica of the version before.
 const sweptFor = 7 * 24 * time.Hour
 
-// ErasedAt is when a removed tenant is erased by itself: when its retention is over, or the gateway's
-// if it had none. ok is false if it is kept.
+// ErasedAt is when a removed tenant is erased by itself: when its retention is over, or the
+// gateway's if it had none. ok is false if it is kept.
 func ErasedAt(t tenant.Removed, retention string) (at time.Time, ok bool) {
 	age := time.Duration(t.Retention) * 24 * time.Hour
 	if age == 0 {
@@ -31,7 +31,8 @@ func ErasedAt(t tenant.Removed, retention string) (at time.Time, ok bool) {
 	return t.Removed.Add(age), true
 }
 
-// askForRemoved asks for the expiry of each removed tenant that is not erased, or was erased lately.
+// askForRemoved asks for the expiry of each removed tenant that is not erased, or was erased
+// lately.
 func (w *Jobs) askForRemoved(ctx context.Context, now time.Time) (failed error) {
 	d := w.relay.tenants
 	if d == nil || d.book.Load() == nil {

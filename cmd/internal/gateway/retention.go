@@ -14,8 +14,8 @@ import (
 
 // expire deletes the conversations that came through a gateway and that nobody has gone on with for
 // longer than an age, each with all that left it at some point, or not at all: what is there of it
-// belongs together. One that has pins stays, those of agents counting only if keepPinned says so, and
-// so does one in which anything is of another origin.
+// belongs together. One that has pins stays, those of agents counting only if keepPinned says so,
+// and so does one in which anything is of another origin.
 func expire(ctx context.Context, kept store.Store, age time.Duration, now time.Time, keepPinned bool) (
 	deleted int, err error) {
 	list, err := kept.List(ctx)
@@ -63,8 +63,8 @@ func expire(ctx context.Context, kept store.Store, age time.Duration, now time.T
 	return deleted, nil
 }
 
-// expendable reports whether a session has no pins that keep it, and all that was said in it came through a
-// gateway.
+// expendable reports whether a session has no pins that keep it, and all that was said in it came
+// through a gateway.
 func expendable(ctx context.Context, kept store.Store, id string, keepPinned bool) (bool, error) {
 	state, err := kept.State(ctx, id)
 	keeps := func(p rule.Pin) bool { return keepPinned || p.By != rule.ByAgent }

@@ -94,8 +94,8 @@ func (s *TenantStores) Open(ctx context.Context, name string) (store.Store, erro
 	return s.db.Tenant(name), nil
 }
 
-// Erase deletes the store of a tenant by its name, with everything that is in it. A missing one is not
-// an error.
+// Erase deletes the store of a tenant by its name, with everything that is in it. A missing one is
+// not an error.
 func (s *TenantStores) Erase(ctx context.Context, name string) (store.Amount, error) {
 	if _, _, err := tenant.ParseStoreName(name); err != nil {
 		return store.Amount{}, err
