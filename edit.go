@@ -184,8 +184,8 @@ func (e *Engine) measured(l *live, c store.Change, r *pivot.Receipt, now session
 // elided is shown again, and a text, or what a summary stands for, is quoted behind the summary.
 // Where that changed the view there is a receipt, and Undo takes it back, as Unpin does.
 //
-// Already where the same is pinned, with that pin; TooLarge where the view would not fit any more;
-// NotKept, Undone where there is nothing to show.
+// Already where the same is pinned, with that pin, unless an agent pinned it and a person does now;
+// TooLarge where the view would not fit any more; NotKept, Undone where there is nothing to show.
 func (e *Engine) Pin(ctx context.Context, id string, pin rule.Pin) (rule.Pin, error) {
 	given := pin
 	var receipt *pivot.Receipt
@@ -195,8 +195,13 @@ func (e *Engine) Pin(ctx context.Context, id string, pin rule.Pin) (rule.Pin, er
 			return c, err
 		}
 		for i := range l.state.Pins {
-			if samePin(l.state.Pins[i], pin) {
-				pin = l.state.Pins[i]
+			if old := l.state.Pins[i]; samePin(old, pin) {
+				if old.By != "" && pin.By == "" { // a person keeps what an agent kept
+					pin.ID, pin.Time, receipt = old.ID, old.Time, nil
+					c.Pin = []rule.Pin{pin}
+					return c, nil
+				}
+				pin = old
 				return c, fail(Already, "pin", id, "", "that is pinned already, as %s", pin.ID)
 			}
 		}

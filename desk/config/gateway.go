@@ -27,7 +27,10 @@ type Gateway struct {
 	// Retention is the age at which a conversation that nobody goes on with is deleted, as Age
 	// reads it; Never, or empty: never. See Expires.
 	Retention string `json:"retention"`
-	Memory    int    `json:"memory"` // bytes of conversations that are at hand
+	// AuditRetention is the age at which entries of the tenants' audit log are deleted, as Age reads
+	// it; Never, or empty: never.
+	AuditRetention string `json:"auditRetention"`
+	Memory         int    `json:"memory"` // bytes of conversations that are at hand
 	// Capture is what the store has of conversations: CaptureAll, or CaptureNone for nothing that
 	// was said. See transport.Withholding.
 	Capture string `json:"capture"`
@@ -128,10 +131,13 @@ const gatewayMemory = 512 << 20
 // within days, and what was said in it should not lie around for years.
 const gatewayRetention = "30d"
 
-// Never is the value of gateway.retention with which nothing is deleted.
+// gatewayAuditRetention is the default of gateway.auditRetention: a year is what audits ask about.
+const gatewayAuditRetention = "365d"
+
+// Never is the value of gateway.retention and auditRetention with which nothing is deleted.
 const Never = "never"
 
-// Expires reads gateway.retention. It reports false if nothing is deleted.
+// Expires reads gateway.retention or auditRetention. It reports false if nothing is deleted.
 func Expires(retention string) (age time.Duration, ok bool) {
 	age, err := Age(retention)
 	return age, err == nil
@@ -191,11 +197,13 @@ func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 				name)
 		}
 	}
-	if age, err := Age(g.Retention); g.Retention != "" && g.Retention != Never {
-		if err != nil {
-			bad("retention", "%w; or never", err)
+	for key, text := range map[string]string{"retention": g.Retention, "auditRetention": g.AuditRetention} {
+		if age, err := Age(text); text == "" || text == Never {
+			continue
+		} else if err != nil {
+			bad(key, "%w; or never", err)
 		} else if age < time.Hour {
-			bad("retention", "%s: give an hour or more, or never", g.Retention)
+			bad(key, "%s: give an hour or more, or never", text)
 		}
 	}
 	if _, err := Age(g.Drain); err != nil {

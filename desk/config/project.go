@@ -139,6 +139,7 @@ var reasons = map[string]string{
 	"gateway.tools.drop":      "it decides which tools your agents have",
 	"gateway.capture":         "it decides what of your sessions is written down",
 	"gateway.retention":       "it decides which of your sessions are deleted",
+	"gateway.auditRetention":  "it decides how long it is known who did what",
 	"gateway.clients":         "it decides who reaches your providers through this computer",
 	"gateway.origins":         "it decides which web pages reach your providers through this computer",
 	"gateway.keys":            "it decides which keys are sent to providers",

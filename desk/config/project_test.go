@@ -78,7 +78,7 @@ func hostile(key string) []string {
 		return []string{`"none"`, `"all"`}
 	case "gateway.origins":
 		return []string{`["https://evil.example"]`}
-	case "gateway.retention":
+	case "gateway.retention", "gateway.auditRetention":
 		return []string{`"1h"`}
 	case "gateway.drain":
 		return []string{`"1000d"`, `"1ms"`}

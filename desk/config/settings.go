@@ -83,7 +83,7 @@ func Default() Settings {
 		Gateway: Gateway{Listen: "127.0.0.1:4141", Upstreams: map[string]string{}, Mode: "full",
 			Tools: GatewayTools{Drop: []string{}}, Memory: gatewayMemory, Capture: CaptureAll,
 			Clients: map[string]string{}, Origins: []string{}, Page: true, SearchIndex: true, Drain: "30s",
-			Retention: gatewayRetention},
+			Retention: gatewayRetention, AuditRetention: gatewayAuditRetention},
 	}
 }
 

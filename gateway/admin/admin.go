@@ -4,6 +4,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,8 +17,10 @@ type Service struct {
 	Who  string // in the audit log
 	Now  func() time.Time
 	At   string // where the book is kept, for people
-	// Left is the file with the sessions of a tenant that was removed, "" if there is none.
-	Left func(name string) string
+	// Left is the file with the sessions of a store, "" if there is none.
+	Left func(store string) string
+	// Erased is when a removed tenant is erased by itself; zero: not before somebody does that.
+	Erased func(tenant.Removed) (time.Time, error)
 }
 
 // Shown is a tenant with its tokens and what it spent.
@@ -51,6 +54,8 @@ type Line struct {
 type Removed struct {
 	Tenant string `json:"tenant"`
 	Left   string `json:"left"` // the file with its sessions, "" if there is none
+	// Erased is when everything that is kept of it is erased; zero: not before somebody does that.
+	Erased time.Time `json:"erased,omitzero"`
 }
 
 // Audited is the audit log.
@@ -96,7 +101,7 @@ func (s Service) List(ctx context.Context) (List, error) {
 		}
 	}
 	for _, t := range all {
-		list.Tenants = append(list.Tenants, Line{t, uses[t.Name].Spent, valid[t.Name]})
+		list.Tenants = append(list.Tenants, Line{t, uses[t.Store].Spent, valid[t.Name]})
 	}
 	return list, nil
 }
@@ -107,7 +112,7 @@ func (s Service) Show(ctx context.Context, name string) (Shown, error) {
 	if err != nil {
 		return Shown{}, err
 	}
-	spending, err := s.spending(ctx, name)
+	spending, err := s.spending(ctx, t)
 	if err != nil {
 		return Shown{}, err
 	}
@@ -120,17 +125,18 @@ func (s Service) Show(ctx context.Context, name string) (Shown, error) {
 
 // Spending shows what a tenant spent.
 func (s Service) Spending(ctx context.Context, name string) (Spending, error) {
-	if _, err := s.Book.Tenant(ctx, name); err != nil {
+	t, err := s.Book.Tenant(ctx, name)
+	if err != nil {
 		return Spending{}, err
 	}
-	return s.spending(ctx, name)
+	return s.spending(ctx, t)
 }
 
-func (s Service) spending(ctx context.Context, name string) (all Spending, err error) {
-	if all.Spent, err = s.Book.Spent(ctx, name, s.Now()); err != nil {
+func (s Service) spending(ctx context.Context, t tenant.Tenant) (all Spending, err error) {
+	if all.Spent, err = s.Book.Spent(ctx, t.Store, s.Now()); err != nil {
 		return all, err
 	}
-	all.People, err = s.Book.People(ctx, name, s.Now())
+	all.People, err = s.Book.People(ctx, t.Store, s.Now())
 	return all, err
 }
 
@@ -159,19 +165,49 @@ func (s Service) Set(ctx context.Context, name string, edit func(*tenant.Tenant)
 	return s.Show(ctx, name)
 }
 
-// Remove removes a tenant with its tokens. Its sessions stay where they are.
+// Remove removes a tenant with its tokens. Its sessions stay until its retention is over.
 func (s Service) Remove(ctx context.Context, name string) (Removed, error) {
+	t, err := s.Book.Tenant(ctx, name)
+	if err != nil {
+		return Removed{}, err
+	}
 	if err := s.Book.Remove(ctx, s.Who, name); err != nil {
 		return Removed{}, err
 	}
-	return Removed{name, s.Left(name)}, nil
+	removed := Removed{Tenant: t.Name, Left: s.Left(t.Store)}
+	all, err := s.Book.Removed(ctx, t.Name)
+	if n := len(all); err == nil && n > 0 {
+		removed.Erased, err = s.Erased(all[n-1])
+	}
+	return removed, err
 }
 
-// Audited shows the newest entries of the audit log about a tenant, "" for all.
+// Audited shows the newest entries of the audit log about a tenant, or the one that was removed last
+// under its name; of is "" for all, and may be the name of a store.
 func (s Service) Audited(ctx context.Context, of string, limit int) (Audited, error) {
 	if limit < 1 {
 		return Audited{}, Invalid{fmt.Errorf("limit %d: give 1 or more", limit)}
 	}
+	if of != "" {
+		var err error
+		if of, err = s.store(ctx, of); err != nil {
+			return Audited{}, err
+		}
+	}
 	all, err := s.Book.Audited(ctx, of, limit)
 	return Audited{append([]tenant.Entry{}, all...)}, err
+}
+
+// store is the store of the tenant of a name, or of the one that was removed last, or what was given:
+// the name of a store.
+func (s Service) store(ctx context.Context, name string) (string, error) {
+	t, err := s.Book.Tenant(ctx, name)
+	if err == nil || !errors.Is(err, tenant.ErrNotFound) {
+		return t.Store, err
+	}
+	removed, err := s.Book.Removed(ctx, name)
+	if err != nil || len(removed) == 0 {
+		return name, err
+	}
+	return removed[len(removed)-1].Store, nil
 }

@@ -228,7 +228,7 @@ func kindsOf(s *report.Session) map[string]int {
 
 func pin(ctx context.Context, c Config, a arguments) (string, error) {
 	var id string
-	var what rule.Pin
+	what := rule.Pin{By: rule.ByAgent}
 	if (a["handle"] == "") == (a["text"] == "") {
 		return "", errors.New("give either a handle or a text")
 	}

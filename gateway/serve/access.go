@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
@@ -53,6 +54,8 @@ type Client struct {
 	// Person is the owner of the token, or who signed in; "" if the token has no owner.
 	Person string
 	Scopes tenant.Scopes
+	// Since is when somebody signed in, to a second; zero of a token.
+	Since time.Time
 	// Elsewhere reports that a client who may sees another tenant than its own.
 	Elsewhere bool
 }

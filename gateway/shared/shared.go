@@ -80,6 +80,8 @@ type Stores interface {
 type TenantStore interface {
 	store.Store
 	Name() string // of the tenant
+	// EraseAll deletes everything that the tenant has.
+	EraseAll(ctx context.Context) (store.Amount, error)
 }
 
 // QueueOptions say how a queue works.

@@ -8,6 +8,9 @@ import (
 
 // Book keeps tenants, their tokens, what they spent, and who did what. Package team/book has it in
 // a file or a database. It is safe for concurrent use, also by several processes.
+//
+// Tenants and tokens are asked for by a tenant's name; what was spent, reserved and audited by the
+// name of its store, so that a tenant inherits nothing from one that had its name before.
 type Book interface {
 	Close() error
 
@@ -22,6 +25,17 @@ type Book interface {
 	Set(ctx context.Context, who, name string, edit func(*Tenant) error) (Tenant, error)
 	// Remove removes a tenant with its tokens. ErrNotFound if there is none of that name.
 	Remove(ctx context.Context, who, name string) error
+	// Removed are the removed tenants of a name, "" for all, oldest first.
+	Removed(ctx context.Context, name string) ([]Removed, error)
+	// EraseRemoved erases what the book has of removed tenants, by their stores, and adds an entry to
+	// the audit log. It returns how many entries went. ErrExists if one of them was not removed.
+	EraseRemoved(ctx context.Context, e Entry, stores ...string) (entries int, err error)
+	// ErasePerson takes a person out of what the book has of a tenant, and has every process forget
+	// what it holds of the tenant's sessions. note is an entry to add to the audit log, nil for none.
+	ErasePerson(ctx context.Context, name, person string, note *Entry) (tokens, entries int, err error)
+	// Clear has every process forget what it holds of a tenant's sessions, and adds an entry to the
+	// audit log.
+	Clear(ctx context.Context, name string, e Entry) error
 	Tenant(ctx context.Context, name string) (Tenant, error)
 	Tenants(ctx context.Context) ([]Tenant, error)
 
@@ -58,7 +72,7 @@ type Book interface {
 	// the day of a time.
 	OpenSince(ctx context.Context, name string) (time.Time, error)
 	CloseUntil(ctx context.Context, name string, at time.Time) error
-	// Uses are how much each tenant asks, as of a time, by name. A tenant that never asked is not
+	// Uses are how much each tenant asks, as of a time, by store. A tenant that never asked is not
 	// among them.
 	Uses(ctx context.Context, at time.Time) (map[string]Use, error)
 
@@ -66,8 +80,19 @@ type Book interface {
 	As(person string) Book
 	// Audit notes who did what. A zero time is now.
 	Audit(ctx context.Context, e Entry) error
+	// ExpireAudit deletes the entries that are older than a time, of all tenants, and notes that as
+	// who did it. It returns how many there were.
+	ExpireAudit(ctx context.Context, who string, before time.Time) (int, error)
 	// Audited are the newest entries about a tenant, "" for all, the newest first, at most so many.
 	Audited(ctx context.Context, of string, most int) ([]Entry, error)
+}
+
+// Removed is a tenant that was removed.
+type Removed struct {
+	Store     string
+	Retention int // its own, in days; 0 as gateway.retention says
+	Removed   time.Time
+	Erased    time.Time // when everything that was kept of it was erased; zero: it is kept
 }
 
 // Errors that callers tell apart.
@@ -76,10 +101,13 @@ var (
 	ErrExists   = errors.New("exists already")
 )
 
+// Erased is what an Entry says of a tenant that was erased. Such entries stay.
+const Erased = "tenant erase"
+
 // Entry is one line of the audit log: who did what. It holds no content of a session.
 type Entry struct {
 	Time    time.Time `json:"time"`
-	Tenant  string    `json:"tenant"`
+	Tenant  string    `json:"tenant"`  // the name of its store
 	Who     string    `json:"who"`     // the id of a token, a person who signed in, or "cli:" and a user
 	Person  string    `json:"person"`  // the owner of the token, or who signed in; "" if nobody is named
 	Did     string    `json:"did"`     // "undo", "read", "token add" and so on
@@ -90,7 +118,7 @@ type Entry struct {
 // Reservation is what a request under way may cost.
 type Reservation struct {
 	ID      string
-	Tenant  string
+	Tenant  string // the name of its store
 	Person  string // see Token.Person
 	Process string // that relays it
 	Dollars float64

@@ -1,6 +1,9 @@
 package tenant
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -10,16 +13,18 @@ import (
 type Directory struct {
 	revision int64
 	tenants  map[string]Tenant
+	names    map[string]string // of tenants, by their stores
 	tokens   map[string]Token  // by hash
 	hashes   map[string]string // by the token's id
 }
 
 // NewDirectory is a directory of tenants with their tokens, as of a revision of the book.
 func NewDirectory(revision int64, tenants []Tenant, tokens []Token) *Directory {
-	d := &Directory{revision, make(map[string]Tenant, len(tenants)), make(map[string]Token, len(tokens)),
-		make(map[string]string, len(tokens))}
+	d := &Directory{revision, make(map[string]Tenant, len(tenants)), make(map[string]string, len(tenants)),
+		make(map[string]Token, len(tokens)), make(map[string]string, len(tokens))}
 	for _, t := range tenants {
-		d.tenants[t.Name] = t
+		t.Store = cmp.Or(t.Store, t.Name)
+		d.tenants[t.Name], d.names[t.Store] = t, t.Name
 	}
 	for _, t := range tokens {
 		d.tokens[t.Hash], d.hashes[t.ID] = t, t.Hash
@@ -49,6 +54,15 @@ func (d *Directory) Tenant(name string) (t Tenant, ok bool) {
 	return t, ok
 }
 
+// OfStore is the tenant whose sessions are in the store of a name.
+func (d *Directory) OfStore(store string) (t Tenant, ok bool) {
+	name, ok := d.names[store]
+	return d.tenants[name], ok
+}
+
+// Stores are the names of all tenants' stores, in order.
+func (d *Directory) Stores() []string { return slices.Sorted(maps.Keys(d.names)) }
+
 // Tenants are all tenants, by name.
 func (d *Directory) Tenants() map[string]Tenant { return d.tenants }
 
@@ -61,10 +75,10 @@ func (d *Directory) Owners() map[string]string {
 	return all
 }
 
-// Admits reports whether a client that was let in may still ask: its tenant is there, and its token
-// is in force. The id of the token is "" for somebody who signed in.
-func (d *Directory) Admits(tenant, id string, now time.Time) bool {
-	_, there := d.tenants[tenant]
+// Admits reports whether a client that was let in may still ask: the tenant with this store is
+// there, and its token is in force. The id of the token is "" for somebody who signed in.
+func (d *Directory) Admits(store, id string, now time.Time) bool {
+	_, there := d.names[store]
 	by, known := d.tokens[d.hashes[id]]
 	return there && (id == "" || known && by.State(now) == "valid")
 }

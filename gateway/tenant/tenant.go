@@ -20,7 +20,9 @@ import (
 type Tenant struct {
 	// Name has letters, digits, - and _, 64 at most. It names the tenant's files, so that case does
 	// not tell two apart.
-	Name   string `json:"name"`
+	Name string `json:"name"`
+	// Store names what is kept of the tenant: see StoreName. "" is its name.
+	Store  string `json:"store"`
 	Limits Limits `json:"limits"`
 	Budget Budget `json:"budget"`
 	// Each is the budget of each person within the tenant: of the owner of tokens, or of a token
@@ -29,6 +31,9 @@ type Tenant struct {
 	// Retention is after how many days a conversation that nobody goes on with is deleted; 0 as
 	// gateway.retention says.
 	Retention int `json:"retention"`
+	// KeepPinned keeps conversations in which an agent pinned something beyond the retention, as those
+	// in which a person did are kept.
+	KeepPinned bool `json:"keepPinned"`
 	// Capture is what is kept of conversations, "all" or "none"; "" as gateway.capture says.
 	Capture string `json:"capture"`
 	// Mode is what is done to requests: "off", "observe", "safe" or "full"; "" as gateway.mode
@@ -44,6 +49,8 @@ type Tenant struct {
 	// all.
 	Models  []string  `json:"models"`
 	Created time.Time `json:"created"`
+	// Cleared counts how often everything that processes hold of its sessions in memory had to go.
+	Cleared int64 `json:"-"`
 }
 
 // Limits bound how much is asked at a time, by each process of a gateway.

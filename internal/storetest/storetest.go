@@ -45,6 +45,8 @@ func (u Suite) Run(t *testing.T) {
 		{"List_isLastUpdatedFirst", listOrder},
 		{"Family_isASessionWithItsDescendants", family},
 		{"Delete_takesAllThatBelongsToASession", deleteAll},
+		{"Erase_takesASessionAndItsOwnTexts", erases},
+		{"Forget_makesRequestsNobodys", forgets},
 		{"everyMethod_saysThatThereIsNoSession", notFound},
 		{"everyMethod_stopsWithItsContext", canceled},
 		{"everyMethod_saysThatTheStoreIsClosed", closed},

@@ -242,7 +242,12 @@ type Pin struct {
 	Text    string         `json:"text,omitzero"` // or a text of its own
 	Note    string         `json:"note,omitzero"` // why, for people
 	Time    session.Millis `json:"time,omitzero"`
+	// By is ByAgent if an agent pinned it, "" if a person did.
+	By string `json:"by,omitzero"`
 }
+
+// ByAgent is the value of Pin.By for pins that an agent made by itself.
+const ByAgent = "agent"
 
 // Mark is the rule name of elisions that another product committed and left as a mark in its file.
 const Mark = "mark"

@@ -62,8 +62,16 @@ func (s *Store) Delete(ctx context.Context, id string) (err error) {
 	if err := s.writable(ctx); err != nil {
 		return err
 	}
+	if err := s.delete(ctx, id); err != nil {
+		return err
+	}
+	return s.sweep(ctx)
+}
+
+// delete deletes a session, and leaves its contents.
+func (s *Store) delete(ctx context.Context, id string) error {
 	tried := false
-	err = s.with(ctx, func(c *pgxpool.Conn) error {
+	return s.with(ctx, func(c *pgxpool.Conn) error {
 		_, err := c.Exec(ctx, `SELECT winnow_delete($1, $2)`, s.tenant, key(id))
 		if tried && code(err) == codeNotFound {
 			return nil // it was deleted, and the answer was lost
@@ -71,10 +79,6 @@ func (s *Store) Delete(ctx context.Context, id string) (err error) {
 		tried = err != nil
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return s.sweep(ctx)
 }
 
 // sweep deletes contents that are in use no longer, some at a time, so that a change that adds some

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
@@ -29,12 +30,16 @@ func (t *transaction) keep(c *packed.Content) (num int64, err error) {
 // drop deletes those of some contents that are no longer used.
 func (t *transaction) drop(nums []int64) error {
 	for _, num := range nums {
-		err := t.exec(`DELETE FROM content WHERE num = ?1 AND NOT EXISTS (SELECT 1 FROM part WHERE content = ?1)
+		sizes, err := column[int64](t.query(`DELETE FROM content WHERE num = ?1
+			AND NOT EXISTS (SELECT 1 FROM part WHERE content = ?1)
 			AND NOT EXISTS (SELECT 1 FROM apart WHERE content = ?1)
 			AND NOT EXISTS (SELECT 1 FROM piece WHERE content = ?1)
-			AND NOT EXISTS (SELECT 1 FROM kept WHERE content = ?1)`, num)
+			AND NOT EXISTS (SELECT 1 FROM kept WHERE content = ?1) RETURNING length(data)`, num))
 		if err != nil {
 			return err
+		}
+		for _, size := range sizes {
+			t.dropped = t.dropped.Plus(store.Amount{Texts: 1, Bytes: size})
 		}
 	}
 	return nil

@@ -111,9 +111,10 @@ func (w *writer) fold() {
 // transaction is a write transaction. Its statements run without the context, which would cost each
 // of them a goroutine. It is checked between them; when it ends, the transaction is rolled back.
 type transaction struct {
-	w      *writer
-	packer *packed.Compressor
-	ctx    context.Context
+	w       *writer
+	packer  *packed.Compressor
+	ctx     context.Context
+	dropped store.Amount // contents that it deleted
 }
 
 // stmt is a statement of the transaction.
@@ -169,7 +170,7 @@ func (s *Store) write(ctx context.Context, do func(*transaction) error) error {
 	if s.writer == nil {
 		return store.ErrReadOnly
 	}
-	return s.writer.write(ctx, func() error { return do(&transaction{s.writer, &s.packer, ctx}) })
+	return s.writer.write(ctx, func() error { return do(&transaction{w: s.writer, packer: &s.packer, ctx: ctx}) })
 }
 
 // Create adds an empty session.
@@ -228,31 +229,47 @@ func updated(info session.Info) float64 { return packed.Finite(float64(info.Time
 func (s *Store) Delete(ctx context.Context, id string) (err error) {
 	defer s.explain(ctx, "delete", id, &err)
 	return s.write(ctx, func(t *transaction) error {
-		row, err := t.find(id)
-		if err != nil {
-			return err
-		}
-		held, err := t.contents(`SELECT content FROM part WHERE session = ?1 AND content IS NOT NULL
-			UNION SELECT content FROM apart WHERE session = ?1 UNION SELECT content FROM piece WHERE session = ?1
-			UNION SELECT content FROM kept WHERE session = ?1`, row.num)
-		if err != nil {
-			return err
-		}
-		if err := t.forget(`session = ?`, row.num); err != nil {
-			return err
-		}
-		for _, table := range []string{"message", "part", "apart", "elision", "pin", "undone", "dismissed",
-			"receipt", "spend", "prepared", "source", "piece", "stale", "kept"} {
-			if err := t.exec(`DELETE FROM `+table+` WHERE session = ?`, row.num); err != nil {
-				return err
-			}
-		}
-		if err := t.exec(`DELETE FROM file WHERE session = ?`, id); err != nil {
-			return err
-		}
-		if err := t.exec(`DELETE FROM session WHERE num = ?`, row.num); err != nil {
-			return err
-		}
-		return t.drop(held)
+		_, err := t.delete(id)
+		return err
 	})
+}
+
+// delete deletes a session, and returns how much that was.
+func (t *transaction) delete(id string) (gone store.Amount, err error) {
+	row, err := t.find(id)
+	if err != nil {
+		return gone, err
+	}
+	gone.Sessions, gone.Messages = 1, row.messages
+	if err := t.read(`SELECT coalesce(sum(length(data)), 0) FROM part WHERE session = ?`, []any{row.num},
+		&gone.Bytes); err != nil {
+		return gone, err
+	}
+	held, err := t.contents(`SELECT content FROM part WHERE session = ?1 AND content IS NOT NULL
+		UNION SELECT content FROM apart WHERE session = ?1 UNION SELECT content FROM piece WHERE session = ?1
+		UNION SELECT content FROM kept WHERE session = ?1`, row.num)
+	if err != nil {
+		return gone, err
+	}
+	if err := t.forget(`session = ?`, row.num); err != nil {
+		return gone, err
+	}
+	for _, table := range []string{"message", "part", "apart", "elision", "pin", "undone", "dismissed",
+		"receipt", "spend", "prepared", "source", "piece", "stale", "kept"} {
+		if err := t.exec(`DELETE FROM `+table+` WHERE session = ?`, row.num); err != nil {
+			return gone, err
+		}
+	}
+	if err := t.exec(`DELETE FROM file WHERE session = ?`, id); err != nil {
+		return gone, err
+	}
+	if err := t.exec(`DELETE FROM session WHERE num = ?`, row.num); err != nil {
+		return gone, err
+	}
+	before := t.dropped
+	if err := t.drop(held); err != nil {
+		return gone, err
+	}
+	gone.Texts, gone.Bytes = t.dropped.Texts-before.Texts, gone.Bytes+t.dropped.Bytes-before.Bytes
+	return gone, nil
 }

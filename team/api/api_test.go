@@ -43,7 +43,8 @@ func newDesk(t *testing.T) *desk {
 	s := httptest.NewServer(api.New(api.Config{
 		Service: func(context.Context) (admin.Service, error) {
 			return admin.Service{Book: b.As("ann@example.com"), Who: "tok_1", Now: time.Now, At: "here",
-				Left: func(name string) string { return name + ".db" }}, nil
+				Left:   func(store string) string { return store + ".db" },
+				Erased: func(tenant.Removed) (time.Time, error) { return time.Time{}, nil }}, nil
 		},
 		Looked: func(_ context.Context, of, did string) error {
 			d.looked = append(d.looked, strings.TrimSpace(did+" "+of))

@@ -54,7 +54,7 @@ func Routes() []Route {
 			Summary: "Change a tenant: only what is said changes",
 			Status:  http.StatusOK, Body: settings([]string{"created", "name"}, nil), Answer: shown, do: set},
 		{Name: "removeTenant", Method: http.MethodDelete, Path: "/tenants/{tenant}", Did: "tenant remove",
-			Summary: "Remove a tenant and its tokens; its sessions stay where they are",
+			Summary: "Remove a tenant and its tokens; its sessions stay until its retention is over",
 			Status:  http.StatusOK, Answer: reflect.TypeFor[admin.Removed](), do: remove},
 		{Name: "showSpending", Method: http.MethodGet, Path: "/tenants/{tenant}/spent", Did: "tenant show",
 			Summary: "Show what a tenant and its people spent",

@@ -5,8 +5,11 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
+	"fmt"
+	"time"
 
 	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // execer is one of *sql.DB and *sql.Tx.
@@ -28,6 +31,28 @@ func (b *Book) write(ctx context.Context, to execer, e tenant.Entry) error {
 
 // Audit notes who did what. A zero time is now.
 func (b *Book) Audit(ctx context.Context, e tenant.Entry) error { return b.write(ctx, b.db, e) }
+
+// ExpireAudit deletes the entries that are older than a time, of all tenants, and notes that as who
+// did it, if there were any.
+func (b *Book) ExpireAudit(ctx context.Context, who string, before time.Time) (deleted int, err error) {
+	tx, err := b.db.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback()
+	if err := b.findRemoved(ctx, tx); err != nil { // they are known by this log alone
+		return 0, err
+	}
+	deleted, err = affected(tx.ExecContext(ctx, `DELETE FROM book_audit WHERE time < $1`, millis(before)))
+	if err != nil || deleted == 0 {
+		return 0, err
+	}
+	what := fmt.Sprintf("%s before %s", quantity.Count(deleted, "entry"), before.UTC().Format(time.RFC3339))
+	if err := b.write(ctx, tx, tenant.Entry{Who: who, Did: "audit expiry", What: what}); err != nil {
+		return 0, err
+	}
+	return deleted, tx.Commit()
+}
 
 // Audited are the newest entries about a tenant, "" for all, the newest first, at most so many.
 func (b *Book) Audited(ctx context.Context, of string, most int) ([]tenant.Entry, error) {

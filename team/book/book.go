@@ -36,12 +36,13 @@ const versions = "book_version"
 // Book keeps tenants. It is safe for concurrent use, also by several processes. Use Open.
 type Book struct {
 	db     *sql.DB
+	file   bool // it is one
 	now    func() time.Time
 	person string // who changes it, beside the token; "" for nobody in particular
 }
 
 // As is the book for somebody whose changes are noted with the person beside the token.
-func (b *Book) As(person string) tenant.Book { return &Book{b.db, b.now, person} }
+func (b *Book) As(person string) tenant.Book { return &Book{b.db, b.file, b.now, person} }
 
 // IsPostgres reports whether an address names a PostgreSQL database.
 func IsPostgres(address string) bool {
@@ -59,7 +60,7 @@ func Open(ctx context.Context, address string, now func() time.Time) (*Book, err
 	if err != nil {
 		return nil, fmt.Errorf("open the book of tenants: %w", err)
 	}
-	return &Book{db: db, now: now}, nil
+	return &Book{db: db, file: !IsPostgres(address), now: now}, nil
 }
 
 // openFile opens a file and upgrades its tables.
@@ -166,8 +167,8 @@ func upgrade(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
 // Close closes the book.
 func (b *Book) Close() error { return b.db.Close() }
 
-// change runs a change of tenants or tokens in one transaction, with an entry in the audit log and
-// a new revision. do may add to the entry.
+// change runs a change of tenants or tokens in one transaction, with an entry in the audit log,
+// unless it is nil, and a new revision. do may add to the entry.
 func (b *Book) change(ctx context.Context, e *tenant.Entry, do func(*sql.Tx) error) error {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -180,9 +181,11 @@ func (b *Book) change(ctx context.Context, e *tenant.Entry, do func(*sql.Tx) err
 	if _, err := tx.ExecContext(ctx, `UPDATE book_revision SET number = number + 1 WHERE one = 1`); err != nil {
 		return err
 	}
-	e.Person = b.person
-	if err := b.write(ctx, tx, *e); err != nil {
-		return err
+	if e != nil {
+		e.Person = b.person
+		if err := b.write(ctx, tx, *e); err != nil {
+			return err
+		}
 	}
 	return tx.Commit()
 }

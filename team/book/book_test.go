@@ -51,7 +51,7 @@ func must[T any](t *testing.T) func(T, error) T {
 func TestBook_keepsTenants(t *testing.T) {
 	on(t, func(t *testing.T, open func() tenant.Book) {
 		b := open()
-		ann := tenant.Tenant{Name: "ann", Limits: tenant.Limits{PerMinute: 60, Concurrent: 4},
+		ann := tenant.Tenant{Name: "ann", Store: "ann", Limits: tenant.Limits{PerMinute: 60, Concurrent: 4},
 			Budget: tenant.Budget{Day: 5, Month: 100, Warn: 0.5}, Retention: 30, Capture: "none", Mode: "safe",
 			Keys: map[string]string{"anthropic": "team"}, Routes: []string{"messages"}, Models: []string{"claude-*"}, Created: noon}
 		if err := b.Add(t.Context(), "cli:op", ann); err != nil {

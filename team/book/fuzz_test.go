@@ -10,7 +10,7 @@ import (
 type fuzzedRow string
 
 func (f fuzzedRow) Scan(to ...any) error {
-	*to[0].(*string), *to[1].(*string), *to[2].(*int64) = "ann", string(f), 1
+	*to[0].(*string), *to[1].(*string), *to[2].(*string), *to[3].(*int64) = "ann", "ann", string(f), 1
 	return nil
 }
 

@@ -16,16 +16,22 @@ import (
 
 // AddToken keeps a token. ErrNotFound if there is no such tenant.
 func (b *Book) AddToken(ctx context.Context, who string, t tenant.Token) error {
-	e := &tenant.Entry{Tenant: t.Tenant, Who: who, Did: "token add", What: t.ID + " " + t.Scopes.String()}
-	return b.change(ctx, e, func(tx *sql.Tx) error { return add(ctx, tx, t) })
+	e := &tenant.Entry{Who: who, Did: "token add", What: t.ID + " " + t.Scopes.String()}
+	return b.change(ctx, e, func(tx *sql.Tx) error { return add(ctx, tx, t, e) })
 }
 
-func add(ctx context.Context, tx *sql.Tx, t tenant.Token) error {
+// add keeps a token, and says in an entry of the audit log whose it is.
+func add(ctx context.Context, tx *sql.Tx, t tenant.Token, e *tenant.Entry) error {
+	of, err := named(ctx, tx, t.Tenant)
+	if err != nil {
+		return err
+	}
+	e.Tenant = of.Store
 	scopes, allows, hash := forBefore(t)
 	done, err := tx.ExecContext(ctx, `INSERT INTO book_token
 		(id, tenant, label, owner, hash, scopes, allows, created, expires, used, revoked)
 		SELECT $1, name, $2, $3, $4, $5, $6, $7, $8, 0, 0 FROM book_tenant WHERE name = $9`,
-		t.ID, t.Label, t.Owner, hash, scopes, allows, millis(t.Created), millis(t.Expires), t.Tenant)
+		t.ID, t.Label, t.Owner, hash, scopes, allows, millis(t.Created), millis(t.Expires), of.Store)
 	return some(done, err, noTenant(t.Tenant))
 }
 
@@ -56,8 +62,13 @@ func (b *Book) Revoke(ctx context.Context, who, id string) (tenant.Token, error)
 	if t.Revoked.IsZero() {
 		t.Revoked = b.now().UTC().Truncate(time.Millisecond)
 	}
-	e := &tenant.Entry{Tenant: t.Tenant, Who: who, Did: "token revoke", What: id}
+	e := &tenant.Entry{Who: who, Did: "token revoke", What: id}
 	return t, b.change(ctx, e, func(tx *sql.Tx) error {
+		of, err := named(ctx, tx, t.Tenant)
+		if err != nil {
+			return err
+		}
+		e.Tenant = of.Store
 		done, err := tx.ExecContext(ctx, `UPDATE book_token SET revoked = $1 WHERE id = $2`, millis(t.Revoked), id)
 		return some(done, err, noToken(id))
 	})
@@ -73,9 +84,9 @@ func (b *Book) Rotate(ctx context.Context, who, id string, overlap time.Duration
 	if shown, next, old, err = old.Rotated(b.now(), overlap); err != nil {
 		return "", next, old, err
 	}
-	e := &tenant.Entry{Tenant: old.Tenant, Who: who, Did: "token rotate", What: id + " to " + next.ID}
+	e := &tenant.Entry{Who: who, Did: "token rotate", What: id + " to " + next.ID}
 	err = b.change(ctx, e, func(tx *sql.Tx) error {
-		if err := add(ctx, tx, next); err != nil {
+		if err := add(ctx, tx, next, e); err != nil {
 			return err
 		}
 		done, err := tx.ExecContext(ctx, `
@@ -86,8 +97,8 @@ func (b *Book) Rotate(ctx context.Context, who, id string, overlap time.Duration
 	return shown, next, old, err
 }
 
-const selectTokens = `SELECT id, tenant, label, owner, hash, scopes, allows, created, expires, used,
-	revoked FROM book_token`
+const selectTokens = `SELECT k.id, ` + shownName + `, k.label, k.owner, k.hash, k.scopes, k.allows, k.created,
+	k.expires, k.used, k.revoked FROM book_token AS k JOIN book_tenant ON name = k.tenant`
 
 func readToken(r row) (t tenant.Token, err error) {
 	var scopes, allows string
@@ -105,7 +116,7 @@ func readToken(r row) (t tenant.Token, err error) {
 
 // Token is the token of an id. ErrNotFound if there is no such token.
 func (b *Book) Token(ctx context.Context, id string) (tenant.Token, error) {
-	t, err := readToken(b.db.QueryRowContext(ctx, selectTokens+` WHERE id = $1`, id))
+	t, err := readToken(b.db.QueryRowContext(ctx, selectTokens+` WHERE k.id = $1`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = noToken(id)
 	}
@@ -114,7 +125,8 @@ func (b *Book) Token(ctx context.Context, id string) (tenant.Token, error) {
 
 // Tokens are the tokens of a tenant, "" for all, oldest first.
 func (b *Book) Tokens(ctx context.Context, of string) ([]tenant.Token, error) {
-	return rows(ctx, b.db, readToken, selectTokens+` WHERE tenant = $1 OR $2 = '' ORDER BY created, id`, of, of)
+	return rows(ctx, b.db, readToken, selectTokens+` WHERE `+shownName+` = $1 OR $2 = '' ORDER BY k.created, k.id`, of,
+		of)
 }
 
 // Used notes when tokens were last shown, by id.

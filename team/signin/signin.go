@@ -208,7 +208,8 @@ func (s *SignIn) Viewer(r *http.Request) *serve.Client {
 	if !s.open(r, visitCookie, &v) || v.Until < s.now().Unix() || v.Scopes.Has(tenant.Relay) {
 		return nil
 	}
-	return &serve.Client{Tenant: v.Tenant, Who: v.Who, Person: strings.TrimPrefix(v.Who, "oidc:"), Scopes: v.Scopes}
+	return &serve.Client{Tenant: v.Tenant, Who: v.Who, Person: strings.TrimPrefix(v.Who, "oidc:"), Scopes: v.Scopes,
+		Since: time.Unix(v.Until, 0).Add(-signedFor)}
 }
 
 // refuse tells a person why they are not signed in. What the provider said is logged without what

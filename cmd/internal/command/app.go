@@ -81,8 +81,8 @@ Exit codes:
 		installCommand(a), uninstallCommand(a), anchorCommand(a), shapeCommand(a), wrapCommand(a),
 		serveCommand(a), tenantCommand(a), statusCommand(a), mcpCommand(a),
 		importCommand(a), exportCommand(a), listCommand(a), searchCommand(a), showCommand(a), revertCommand(a),
-		originalsCommand(a), adviseCommand(a), doctorCommand(a), repairCommand(a), storeCommand(a), configCommand(a),
-		modelsCommand(a), versionCommand(a),
+		originalsCommand(a), adviseCommand(a), doctorCommand(a), repairCommand(a), sessionCommand(a), storeCommand(a),
+		configCommand(a), modelsCommand(a), versionCommand(a),
 	)
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction == nil && strings.Contains(cmd.Use, " ") {

@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/survey"
 	"github.com/winnowhq/winnow/cmd/internal/workbench"
 	"github.com/winnowhq/winnow/gateway/admin"
+	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/store/report"
 )
 
@@ -37,7 +38,7 @@ func TestJSONDocumentation_namesEveryMember(t *testing.T) {
 		"winnow": fronted{}, "inspect": inspection{}, "inspect FOLDER": survey.FolderInspection{}, "prune": pruning{}, "view": viewed{}, "compact": compaction{}, "compact --queue": queued{}, "explain": explained{}, "explain PART": report.Explanation{},
 		"undo, redo, restore, pin": change.Document{}, "recall": recalled{}, "dismiss": dismissal{}, "handles": handleList{}, "discard, distill": change.ByHandDocument{}, "import": importing.Document{}, "export": exported{}, "list": listing{}, "status": report.Relayed{}, "search": searched{}, "show": shown{}, "revert": workbench.Reversion{}, "config": configured{}, "config set": configSet{}, "config add": configListed{}, "config get": configGot{}, "config unset": configUnset{}, "config edit": configEdited{},
 		"list --everywhere": survey.Computer{}, "models": modelList{}, "advise": adviceDocument{}, "replay": simulation.Document{}, "run": []any{workbench.Happened{}, workbench.Ran{}}, "version": versioned{}, "originals": originalList{}, "originals prune": originalsPruned{}, "serve token add": tokenMade{}, "serve token list, remove": tokenList{},
-		"tenant add, set, show": admin.Shown{}, "tenant list": admin.List{}, "tenant remove": admin.Removed{}, "tenant token add, rotate": admin.Made{}, "tenant token list, revoke": admin.Tokens{}, "tenant audit": admin.Audited{},
+		"tenant add, set, show": admin.Shown{}, "tenant list": admin.List{}, "tenant remove": admin.Removed{}, "tenant erase, tenant person erase, session delete": tenant.Erasure{}, "tenant token add, rotate": admin.Made{}, "tenant token list, revoke": admin.Tokens{}, "tenant audit": admin.Audited{},
 		"store migrate": migrated{}, "store copy": storeCopied{}, "serve --check": soundServe{}, "install, uninstall": installation{}, "anchor": anchored{}, "doctor": diagnosis{}, "repair": repaired{}, "Events": winnow.Event{},
 	}
 	for title, document := range documents {

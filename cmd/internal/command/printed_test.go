@@ -167,8 +167,10 @@ var covered = map[string][]string{
 	"tenant list": {"tenant list", "tenant list --json", "tenant list POISON"}, "tenant show": {"tenant show ann", "tenant show ann --json", "tenant show POISON"}, "tenant set": {"tenant set ann --key a=POISON", "tenant set POISON --mode off", "tenant show ann"},
 	"tenant token": {"tenant token", "tenant token POISON"}, "tenant token add": {"tenant token add ann --label POISON", "tenant token add POISON", "tenant token add ann --scopes POISON", "tenant token add ann --expires POISON"},
 	"tenant token list": {"tenant token list", "tenant token list ann", "tenant token list POISON", "tenant token list --json"}, "tenant token revoke": {"tenant token revoke POISON"}, "tenant token rotate": {"tenant token rotate POISON", "tenant token rotate x --overlap POISON"},
-	"tenant audit": {"tenant audit", "tenant audit --json", "tenant audit POISON", "tenant audit --limit POISON"}, "tenant remove": {"tenant remove POISON", "tenant remove bob"},
-	"serve token": {"serve token", "serve token POISON"}, "serve token add": {"serve token add POISON", "serve token add", "serve token add ann --json"},
+	"tenant audit": {"tenant audit", "tenant audit --json", "tenant audit POISON", "tenant audit --limit POISON"}, "tenant remove": {"tenant remove POISON", "tenant remove bob"}, "tenant person": {"tenant person", "tenant person POISON"}, "tenant person erase": {"tenant person erase ann POISON", "tenant person erase ann POISON --yes", "tenant person erase POISON x --yes"},
+	"session": {"session", "session POISON"}, "session delete": {"session delete POISON", "session delete ID", "session delete ID --json", "session delete --tenant POISON x"},
+	"tenant erase": {"tenant erase POISON", "tenant erase ann", "tenant erase POISON --yes"},
+	"serve token":  {"serve token", "serve token POISON"}, "serve token add": {"serve token add POISON", "serve token add", "serve token add ann --json"},
 	"serve token list": {"serve token list", "serve token list --json", "serve token list POISON"}, "serve token remove": {"serve token remove POISON"},
 
 	"originals prune": {"originals prune", "originals prune --all --dry-run", "originals prune --json --all", "originals prune POISON", "originals prune --older-than POISON"},

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,11 +42,11 @@ docs/tenants.md goes through it, from nothing to two tenants.`,
   winnowd tenant token add web --label ann --expires 90d
   winnowd tenant list
   winnowd tenant audit web`,
-		Args: cli.Exactly(0, "add, list, show, set, remove, token or audit"),
+		Args: cli.Exactly(0, "add, list, show, set, remove, erase, person, token or audit"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(tenantAdd(a), tenantListCommand(a), tenantShow(a), tenantSet(a), tenantRemove(a),
-		tenantTokenCommand(a), tenantAudit(a))
+	cmd.AddCommand(tenantAdd(a), tenantListCommand(a), tenantShow(a), tenantSet(a), tenantRemove(a), tenantErase(a),
+		tenantPersonCommand(a), tenantTokenCommand(a), tenantAudit(a))
 	return cmd
 }
 
@@ -78,7 +79,12 @@ func withBook(ctx context.Context, a *cli.App, want source.Access, do func(tenan
 // administer is what a command does with the book, as the admin API does it.
 func administer(a *cli.App, b tenant.Book) admin.Service {
 	return admin.Service{Book: b, Who: actor(a), Now: a.Env.Now, At: source.BookName(a),
-		Left: func(name string) string { return source.TenantLeft(a, name) }}
+		Left: func(store string) string { return source.TenantLeft(a, store) },
+		Erased: func(t tenant.Removed) (time.Time, error) {
+			settings, err := a.Settings()
+			at, _ := gateway.ErasedAt(t, settings.Gateway.Retention)
+			return at, err
+		}}
 }
 
 // inBook runs a command that only works on a book of tenants that exists.
@@ -96,6 +102,7 @@ type tenantFlags struct {
 	personDay, personMonth           float64
 	capture, mode                    string
 	keys, routes, models             []string
+	keepPinned                       bool
 }
 
 func (f *tenantFlags) add(cmd *cobra.Command) {
@@ -111,6 +118,8 @@ func (f *tenantFlags) add(cmd *cobra.Command) {
 	flags.Float64Var(&f.warn, "warn", 0, "share of a budget from which on there are warnings; 0 for 0.8")
 	flags.IntVar(&f.retention, "retention", 0,
 		"days after which a conversation that nobody goes on with is deleted; 0 as gateway.retention says")
+	flags.BoolVar(&f.keepPinned, "keep-pinned", false,
+		"keep conversations in which an agent pinned something, whatever their age; those of a person's pins are kept")
 	flags.StringVar(&f.capture, "capture", "",
 		"what is kept of conversations: all or none (default as gateway.capture says)")
 	flags.StringVar(&f.mode, "mode", "",
@@ -140,6 +149,7 @@ func (f *tenantFlags) change(cmd *cobra.Command, t *tenant.Tenant) error {
 	set("person-month", func() { t.Each.Month = f.personMonth })
 	set("warn", func() { t.Budget.Warn = f.warn })
 	set("retention", func() { t.Retention = f.retention })
+	set("keep-pinned", func() { t.KeepPinned = f.keepPinned })
 	set("capture", func() { t.Capture = f.capture })
 	set("mode", func() { t.Mode = f.mode })
 	set("routes", func() { t.Routes = f.routes })
@@ -239,11 +249,12 @@ func tellTenant(a *cli.App, shown admin.Shown) error {
 	return a.Tell(shown, func() {
 		a.Table([]int{-1, -1}, [][]string{
 			{"tenant", t.Name},
+			{"store", cmp.Or(source.TenantFile(a, t.Store), t.Store+", in the database")},
 			{"today", spentOf(spent.Day, t.Budget.Day)},
 			{"this month", spentOf(spent.Month, t.Budget.Month) + estimatedOf(spent.Estimated)},
 			{"each person", eachOf(t.Each)},
 			{"limits", limitsOf(t.Limits)},
-			{"retention", cmp.Or(days(t.Retention), "as gateway.retention says")},
+			{"retention", cmp.Or(days(t.Retention), "as gateway.retention says") + pinnedOf(t)},
 			{"capture", cmp.Or(t.Capture, "as gateway.capture says")},
 			{"mode", cmp.Or(t.Mode, "as gateway.mode says")},
 			{"keys", cmp.Or(keysOf(t), "the clients' own")},
@@ -291,6 +302,14 @@ func days(n int) string {
 		return ""
 	}
 	return quantity.Count(n, "day")
+}
+
+// pinnedOf says that pins of agents defeat the retention, "" if they do not.
+func pinnedOf(t tenant.Tenant) string {
+	if !t.KeepPinned {
+		return ""
+	}
+	return ", but for what agents pinned"
 }
 
 func keysOf(t tenant.Tenant) string {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +12,7 @@ import (
 
 func tenantRemove(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Short: "Remove a tenant and its tokens; its sessions stay on disk",
+		Use: "remove NAME", Short: "Remove a tenant and its tokens; its sessions stay until their retention is over",
 		Example: "  winnowd tenant remove web", Args: cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
 		RunE: inBook(a, func(ctx context.Context, b tenant.Book, args []string) error {
 			removed, err := administer(a, b).Remove(ctx, args[0])
@@ -23,6 +24,11 @@ func tenantRemove(a *cli.App) *cobra.Command {
 				if removed.Left != "" {
 					a.Printf("its sessions are in %s\n", removed.Left)
 				}
+				until := "somebody does that"
+				if !removed.Erased.IsZero() {
+					until = removed.Erased.Format(time.DateOnly)
+				}
+				a.Printf("what was kept of it stays until %s; winnowd tenant erase %s erases it now\n", until, removed.Tenant)
 			})
 		}),
 	}

@@ -24,25 +24,31 @@ func (d *tenants) Audit(ctx context.Context, c *serve.Client, did, what string) 
 	if b == nil {
 		return errNoBook
 	}
-	return b.Audit(ctx, tenant.Entry{Tenant: c.Tenant, Who: c.Who, Person: c.Person, Did: did, What: what})
+	return b.Audit(ctx, tenant.Entry{Tenant: d.storeOf(c.Tenant), Who: c.Who, Person: c.Person, Did: did, What: what})
 }
 
-// audit notes what somebody does with a tenant's sessions, before it is done: what cannot be noted
+// storeOf is the name of the store of a tenant, "" for none.
+func (d *tenants) storeOf(name string) string {
+	t, _ := d.known.Load().Tenant(name)
+	return t.Store
+}
+
+// audit notes what somebody does with the sessions of a tenant's store, before it is done: what cannot be noted
 // is not done.
-func (d *tenants) audit(name string) func(context.Context, live.Deed) error {
+func (d *tenants) audit(of string) func(context.Context, live.Deed) error {
 	return func(ctx context.Context, deed live.Deed) error {
-		e := tenant.Entry{Tenant: name, Did: deed.Did, Session: deed.Session, What: deed.What}
+		e := tenant.Entry{Tenant: of, Did: deed.Did, Session: deed.Session, What: deed.What}
 		if deed.Did == "read" {
 			return d.noteLook(ctx, e)
 		}
-		return d.book.Load().Audit(ctx, by(ctx, e))
+		return d.book.Load().Audit(ctx, d.by(ctx, e))
 	}
 }
 
 // by is an entry with who asks.
-func by(ctx context.Context, e tenant.Entry) tenant.Entry {
+func (d *tenants) by(ctx context.Context, e tenant.Entry) tenant.Entry {
 	if g := serve.ClientOf(ctx); g != nil {
-		e.Tenant, e.Who, e.Person = cmp.Or(e.Tenant, g.Tenant), g.Who, g.Person
+		e.Tenant, e.Who, e.Person = cmp.Or(e.Tenant, d.storeOf(g.Tenant)), g.Who, g.Person
 	}
 	return e
 }
@@ -50,12 +56,12 @@ func by(ctx context.Context, e tenant.Entry) tenant.Entry {
 // looked notes that somebody looks at a tenant, "" for all, which is noted at the tenant of who
 // looks.
 func (d *tenants) looked(ctx context.Context, of, did string) error {
-	return d.noteLook(ctx, tenant.Entry{Tenant: of, Did: did})
+	return d.noteLook(ctx, tenant.Entry{Tenant: d.storeOf(of), Did: did})
 }
 
 // noteLook notes that somebody looks at something, once an hour.
 func (d *tenants) noteLook(ctx context.Context, e tenant.Entry) error {
-	e = by(ctx, e)
+	e = d.by(ctx, e)
 	key, now := e.Who+"\x00"+e.Tenant+"\x00"+e.Did+"\x00"+e.Session, d.r.app.Env.Now()
 	d.mu.Lock()
 	fresh := now.Sub(d.reads[key]) < readAgain
@@ -88,5 +94,10 @@ func (d *tenants) service(ctx context.Context) (admin.Service, error) {
 	d.save(ctx) // what was spent, as far as this process alone knows it
 	c := serve.ClientOf(ctx)
 	return admin.Service{Book: b.As(c.Person), Who: c.Who, Now: d.r.app.Env.Now, At: source.BookName(d.r.app),
-		Left: func(name string) string { return source.TenantLeft(d.r.app, name) }}, nil
+		Left: func(store string) string { return source.TenantLeft(d.r.app, store) },
+		Erased: func(t tenant.Removed) (time.Time, error) {
+			settings, _ := d.r.inForce()
+			at, _ := ErasedAt(t, settings.Gateway.Retention)
+			return at, nil
+		}}, nil
 }

@@ -42,7 +42,7 @@ func (r *Relay) lead(ctx context.Context, g *tenantRuntime, upstreams map[string
 	if r.tenants != nil {
 		authenticator, api = r.tenants, r.tenants.api
 	}
-	c := serve.Config{Authenticator: authenticator, Admit: r.clients.admit, Upstreams: upstreams,
+	c := serve.Config{Authenticator: authenticator, Admit: r.admit, Upstreams: upstreams,
 		Transport: counting{r, g},
 		Metrics:   r.metrics, Host: r.Address(), Mode: string(g.mode), Clients: g.settings.Gateway.Clients,
 		Origins: g.settings.Gateway.Origins, Ready: r.ready, Ending: r.stopping.Load,
@@ -73,11 +73,16 @@ func (r *Relay) Change(ctx context.Context, settings config.Settings, mode trans
 	return nil
 }
 
+// admit lets a client of gateway.clients in.
+func (r *Relay) admit(ctx context.Context, c *serve.Client) (_ context.Context, left func()) {
+	return r.clients.admit(ctx, c, "")
+}
+
 // endRemovedClients ends what clients have under way that gateway.clients does not have any more, or
 // with another token.
 func (r *Relay) endRemovedClients() {
 	settings, _ := r.inForce()
-	ended := r.clients.endRevoked(func(c *serve.Client) bool {
+	ended := r.clients.endRevoked(func(_ string, c *serve.Client) bool {
 		return strings.EqualFold(settings.Gateway.Clients[c.Who], c.Token)
 	})
 	if ended > 0 {

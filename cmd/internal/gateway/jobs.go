@@ -163,7 +163,7 @@ func (w *Jobs) counted(h job.Handler) job.Handler {
 }
 
 // expire deletes what is older than the retention. The job without a key is that of the gateway's
-// own store; it asks for one for each tenant, by name, so that what fails for one keeps no other
+// own store; it asks for one for each tenant, by store, so that what fails for one keeps no other
 // waiting.
 func (w *Jobs) expire(ctx context.Context, a job.Attempt) error {
 	r := w.relay
@@ -173,7 +173,8 @@ func (w *Jobs) expire(ctx context.Context, a job.Attempt) error {
 		}
 		return r.tenants.expire(ctx, a.Key, r.app.Env.Now())
 	}
-	failed := w.askForEach(ctx, expiry)
+	now := r.app.Env.Now()
+	failed := errors.Join(w.askForEach(ctx, expiry), w.askForRemoved(ctx, now), w.expireAudit(ctx, now))
 	return errors.Join(failed, r.expire(ctx, w.retention()))
 }
 
@@ -185,7 +186,7 @@ func (r *Relay) expire(ctx context.Context, retention string) error {
 	if !limited || kept == nil {
 		return nil
 	}
-	deleted, err := expire(ctx, kept, age, r.app.Env.Now())
+	deleted, err := expire(ctx, kept, age, r.app.Env.Now(), true)
 	if deleted > 0 {
 		r.log.Info("deleted old conversations", "sessions", deleted, "retention", retention)
 	}
@@ -213,7 +214,7 @@ func (w *Jobs) askForEach(ctx context.Context, kind string) (failed error) {
 	if w.relay.tenants == nil {
 		return nil
 	}
-	for _, name := range w.relay.tenants.Others() {
+	for _, name := range w.relay.tenants.known.Load().Stores() {
 		if err := w.current().Add(ctx, job.Job{Kind: kind, Key: name, Limit: longest}); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("ask for %s of %s: %w", kind, name, err))
 		}
@@ -263,11 +264,13 @@ func (w *Jobs) each(ctx context.Context, since time.Time, do func(tenant string,
 		return err
 	}
 	seen := d.seen()
-	for _, name := range d.Others() {
-		if !since.IsZero() && seen[name].Add(usedEvery).Before(since) {
+	known := d.known.Load()
+	for _, of := range known.Stores() {
+		t, _ := known.OfStore(of)
+		if !since.IsZero() && seen[t.Name].Add(usedEvery).Before(since) {
 			continue
 		}
-		err = errors.Join(err, d.withStore(ctx, name, func(kept store.Store) error { return do(name, kept) }))
+		err = errors.Join(err, d.withStore(ctx, of, func(kept store.Store) error { return do(t.Name, kept) }))
 	}
 	return err
 }

@@ -34,7 +34,7 @@ func (d *tenants) list(ctx context.Context) ([]live.TenantLine, error) {
 	seen := d.seen()
 	var all []live.TenantLine
 	for name, t := range d.known.Load().Tenants() {
-		u := uses[name]
+		u := uses[t.Store]
 		if seen[name].After(u.Seen) {
 			u.Seen = seen[name].UTC().Truncate(time.Second)
 		}

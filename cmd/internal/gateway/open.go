@@ -19,10 +19,10 @@ import (
 func (d *tenants) open(ctx context.Context, t tenant.Tenant) (*tenantState, *tenantRuntime, error) {
 	for {
 		d.mu.Lock()
-		m := d.states[t.Name]
+		m := d.states[t.Store]
 		if m == nil {
 			m = d.newState(t)
-			d.states[t.Name] = m
+			d.states[t.Store] = m
 		}
 		d.mu.Unlock()
 		f, closed, err := d.upToDate(ctx, m, t)
@@ -34,8 +34,8 @@ func (d *tenants) open(ctx context.Context, t tenant.Tenant) (*tenantState, *ten
 		}
 		// it was closed since; there is another one
 		d.mu.Lock()
-		if d.states[t.Name] == m {
-			delete(d.states, t.Name)
+		if d.states[t.Store] == m {
+			delete(d.states, t.Store)
 		}
 		d.mu.Unlock()
 	}
@@ -43,7 +43,7 @@ func (d *tenants) open(ctx context.Context, t tenant.Tenant) (*tenantState, *ten
 
 func (d *tenants) newState(t tenant.Tenant) *tenantState {
 	now := d.r.app.Env.Now
-	m := &tenantState{name: t.Name, gate: tenant.NewGate(t), tell: d.settled, last: now(), clock: now,
+	m := &tenantState{name: t.Store, cleared: t.Cleared, gate: tenant.NewGate(t), tell: d.settled, last: now(), clock: now,
 		failed: d.r.failed}
 	m.metrics = d.r.app.Shared.NewMetrics(m.totals, true)
 	return m
@@ -60,7 +60,7 @@ func (d *tenants) upToDate(ctx context.Context, m *tenantState, t tenant.Tenant)
 	version := d.version.Load() // before the settings: of newer ones it is built again
 	settings, mode := d.r.inForce()
 	capture := cmp.Or(t.Capture, settings.Gateway.Capture)
-	if m.store != nil && capture != m.capture {
+	if m.store != nil && capture != m.capture || t.Cleared > m.cleared {
 		d.retire(m, t)
 		return nil, true, nil
 	}
@@ -85,14 +85,18 @@ func (d *tenants) upToDate(ctx context.Context, m *tenantState, t tenant.Tenant)
 	return m.enter(), false, nil
 }
 
-// retire puts a new state in the place of one whose store is to keep other things from now on. What
-// is under way in the old one ends as it began.
+// retire puts a new state in the place of one whose store is to keep other things from now on, or
+// that holds what was erased. What is under way in the old one ends as it began.
 func (d *tenants) retire(m *tenantState, t tenant.Tenant) {
 	d.mu.Lock()
-	if d.states[t.Name] == m {
+	if d.states[t.Store] == m {
 		next := d.newState(t)
-		next.gate = m.gate
-		d.states[t.Name], d.leaving = next, append(d.leaving, m)
+		if t.Cleared == m.cleared {
+			next.gate = m.gate
+		} else {
+			clear(d.reads) // it names people
+		}
+		d.states[t.Store], d.leaving = next, append(d.leaving, m)
 	}
 	d.mu.Unlock()
 	m.pages((*live.Hub).End)
@@ -101,14 +105,14 @@ func (d *tenants) retire(m *tenantState, t tenant.Tenant) {
 // same reports whether two versions of a tenant are the same.
 func same(a, b tenant.Tenant) bool {
 	return maps.Equal(a.Keys, b.Keys) && a.Limits == b.Limits && a.Budget == b.Budget && a.Each == b.Each &&
-		a.Retention == b.Retention && a.Capture == b.Capture && a.Mode == b.Mode &&
+		a.Retention == b.Retention && a.KeepPinned == b.KeepPinned && a.Capture == b.Capture && a.Mode == b.Mode &&
 		slices.Equal(a.Routes, b.Routes) && slices.Equal(a.Models, b.Models)
 }
 
 // openStore opens the store of a tenant, and learns what was spent. making is locked.
 func (d *tenants) openStore(ctx context.Context, m *tenantState, t tenant.Tenant, settings config.Settings,
 	capture string) error {
-	kept, err := d.stores.Open(ctx, t.Name)
+	kept, err := d.stores.Open(ctx, t.Store)
 	if err != nil {
 		return err
 	}
@@ -147,7 +151,7 @@ func (d *tenants) learnSpent(ctx context.Context, now time.Time, states ...*tena
 	var names, each []string // each: whose people have budgets
 	for _, m := range states {
 		names = append(names, m.name)
-		if t, _ := d.known.Load().Tenant(m.name); t.Each.Limited() {
+		if t, _ := d.known.Load().OfStore(m.name); t.Each.Limited() {
 			each = append(each, m.name)
 		}
 	}

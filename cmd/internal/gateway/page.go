@@ -20,7 +20,7 @@ func (r *Relay) page(m *tenantState, f *tenantRuntime, audit func(context.Contex
 	} else {
 		c.Audit, c.Others = audit, r.tenants.links
 		c.Budget = func() string { return m.budget(r.app.Env.Now()) }
-		c.Tenant = func(*http.Request) string { return m.name }
+		c.Tenant = func(*http.Request) string { return f.tenant.Name }
 	}
 	return live.New(m.hub, c)
 }

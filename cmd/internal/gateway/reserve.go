@@ -67,7 +67,7 @@ func (d *tenants) reserving(m *tenantState) func(context.Context, transport.Quot
 func (d *tenants) share(ctx context.Context, m *tenantState, who string, most float64, now time.Time) (
 	id string, refused *tenant.Refusal) {
 	b := d.book.Load()
-	t, known := d.known.Load().Tenant(m.name)
+	t, known := d.known.Load().OfStore(m.name)
 	if b == nil || !known || now.UnixNano() < d.unshared.Load() {
 		return "", nil
 	}

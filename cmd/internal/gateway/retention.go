@@ -3,18 +3,21 @@ package gateway
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )
 
 // expire deletes the conversations that came through a gateway and that nobody has gone on with for
 // longer than an age, each with all that left it at some point, or not at all: what is there of it
-// belongs together. One that has pins stays, and so does one in which anything is of another
-// origin.
-func expire(ctx context.Context, kept store.Store, age time.Duration, now time.Time) (deleted int, err error) {
+// belongs together. One that has pins stays, those of agents counting only if keepPinned says so,
+// and so does one in which anything is of another origin.
+func expire(ctx context.Context, kept store.Store, age time.Duration, now time.Time, keepPinned bool) (
+	deleted int, err error) {
 	list, err := kept.List(ctx)
 	if err != nil {
 		return 0, err
@@ -43,7 +46,7 @@ func expire(ctx context.Context, kept store.Store, age time.Duration, now time.T
 			if goes = goes && idle > age && l.Origin == ""; !goes {
 				break
 			}
-			if goes, err = expendable(ctx, kept, l.Info.ID); err != nil {
+			if goes, err = expendable(ctx, kept, l.Info.ID, keepPinned); err != nil {
 				return deleted, err
 			}
 		}
@@ -60,11 +63,12 @@ func expire(ctx context.Context, kept store.Store, age time.Duration, now time.T
 	return deleted, nil
 }
 
-// expendable reports whether a session has no pins, and all that was said in it came through a
-// gateway.
-func expendable(ctx context.Context, kept store.Store, id string) (bool, error) {
+// expendable reports whether a session has no pins that keep it, and all that was said in it came
+// through a gateway.
+func expendable(ctx context.Context, kept store.Store, id string, keepPinned bool) (bool, error) {
 	state, err := kept.State(ctx, id)
-	if err != nil || len(state.Pins) > 0 {
+	keeps := func(p rule.Pin) bool { return keepPinned || p.By != rule.ByAgent }
+	if err != nil || slices.ContainsFunc(state.Pins, keeps) {
 		return false, err
 	}
 	for m, err := range kept.Messages(ctx, id) {

@@ -21,14 +21,15 @@ type admissions struct {
 // admission is one of them.
 type admission struct {
 	client *serve.Client
+	store  string // of the tenant
 	end    context.CancelCauseFunc
 }
 
 // admit lets a client in until left is called, or until its token counts no more: then the context
 // ends, and its cause is serve.ErrRevoked.
-func (a *admissions) admit(ctx context.Context, c *serve.Client) (_ context.Context, left func()) {
+func (a *admissions) admit(ctx context.Context, c *serve.Client, store string) (_ context.Context, left func()) {
 	ctx, end := context.WithCancelCause(ctx)
-	one := &admission{c, end}
+	one := &admission{c, store, end}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.open == nil {
@@ -45,11 +46,11 @@ func (a *admissions) admit(ctx context.Context, c *serve.Client) (_ context.Cont
 
 // endRevoked ends what clients have under way that may ask no more, and returns how many there
 // were.
-func (a *admissions) endRevoked(still func(*serve.Client) bool) (ended int) {
+func (a *admissions) endRevoked(still func(store string, c *serve.Client) bool) (ended int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for one := range a.open {
-		if !still(one.client) {
+		if !still(one.store, one.client) {
 			one.end(serve.ErrRevoked)
 			delete(a.open, one)
 			ended++
@@ -71,7 +72,7 @@ func (d *tenants) watch(ctx context.Context) {
 		}
 		d.follow(ctx)
 		now, known := d.r.app.Env.Now(), d.known.Load()
-		ended := d.endRevoked(func(c *serve.Client) bool { return known.Admits(c.Tenant, c.Token, now) })
+		ended := d.endRevoked(func(store string, c *serve.Client) bool { return known.Admits(store, c.Token, now) })
 		if ended > 0 {
 			d.log.Info("closed requests whose tokens are no longer valid", "requests", ended)
 		}

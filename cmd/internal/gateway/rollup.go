@@ -79,11 +79,11 @@ func (w *Jobs) sum(ctx context.Context, a job.Attempt) error {
 	if a.Key == "" {
 		return w.askForEach(ctx, costs)
 	}
-	t, ok := d.known.Load().Tenant(a.Key)
+	t, ok := d.known.Load().OfStore(a.Key)
 	if !ok {
 		return nil // it was removed
 	}
-	return d.withStore(ctx, t.Name, func(kept store.Store) error {
-		return d.rollUp(ctx, t.Name, kept, w.relay.app.Env.Now())
+	return d.withStore(ctx, t.Store, func(kept store.Store) error {
+		return d.rollUp(ctx, t.Store, kept, w.relay.app.Env.Now())
 	})
 }

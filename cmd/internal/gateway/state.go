@@ -19,7 +19,8 @@ import (
 // tenantState is everything that one tenant has of a gateway while it asks, or the person whose
 // gateway it is: a store, a transport, a hub. Nothing in it is shared with another tenant.
 type tenantState struct {
-	name    string       // "" of a person
+	name    string       // of its store; "" of a person
+	cleared int64        // tenant.Cleared when it was made
 	gate    *tenant.Gate // nil of a person, as is tell
 	tell    func()       // that something was spent
 	metrics serve.Metrics

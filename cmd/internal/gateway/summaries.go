@@ -175,7 +175,7 @@ func (w *Jobs) summarize(ctx context.Context, a job.Attempt) error {
 func (r *Relay) engineOf(ctx context.Context, of string) (
 	engine *winnow.Engine, spent func(float64, time.Time), leave func(), err error) {
 	if r.tenants != nil {
-		if t, ok := r.tenants.known.Load().Tenant(of); ok {
+		if t, ok := r.tenants.known.Load().OfStore(of); ok {
 			m, f, err := r.tenants.open(ctx, t)
 			if err != nil {
 				return nil, nil, nil, err

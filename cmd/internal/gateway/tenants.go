@@ -237,7 +237,8 @@ func (d *tenants) Viewer(r *http.Request) *serve.Client {
 	if g == nil {
 		return nil
 	}
-	if _, ok := d.known.Load().Tenant(g.Tenant); !ok {
+	t, ok := d.known.Load().Tenant(g.Tenant)
+	if !ok || g.Since.Before(t.Created.Truncate(time.Second)) { // it was for one that had this name before
 		return nil
 	}
 	return g
@@ -283,8 +284,10 @@ func (d *tenants) Metrics() map[string]serve.Metrics {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := make(map[string]serve.Metrics, len(d.states))
-	for name, m := range d.states {
-		all[name] = m.metrics
+	for store, m := range d.states {
+		if t, ok := d.known.Load().OfStore(store); ok {
+			all[t.Name] = m.metrics
+		}
 	}
 	return all
 }
@@ -292,16 +295,17 @@ func (d *tenants) Metrics() map[string]serve.Metrics {
 // Enter implements serve.Authenticator.
 func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*serve.Access, *tenant.Refusal, error) {
 	now := d.r.app.Env.Now()
-	t, ok := d.known.Load().Tenant(g.Tenant)
-	if !ok {
-		d.log.Warn("refused: the tenant was removed meanwhile", "tenant", g.Tenant)
-		return nil, nil, errors.New("the tenant was removed")
+	known := d.known.Load()
+	t, ok := known.Tenant(g.Tenant)
+	if !ok || !known.Admits(t.Store, g.Token, now) { // another one may have its name now
+		d.log.Warn("refused: the tenant was removed, or the token revoked, meanwhile", "tenant", g.Tenant)
+		return nil, nil, errors.New("the tenant was removed, or the token was revoked")
 	}
 	m, f, err := d.open(ctx, t)
 	if d.unserved.note(ctx, d.log, now, t.Name, err); err != nil {
 		return nil, nil, err
 	}
-	ctx, ended := d.admit(ctx, g)
+	ctx, ended := d.admit(ctx, g, t.Store)
 	left := sync.OnceFunc(func() { ended(); m.leave(f) })
 	access := &serve.Access{Context: ctx, Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall,
 		Keys: d.keysOf(t), Allows: t.AllowsRoute, Counted: t.Metered(), Leave: left}

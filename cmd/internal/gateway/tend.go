@@ -89,7 +89,8 @@ func (d *tenants) save(ctx context.Context) {
 	d.failures.save.note(d.log, d.r.app.Env.Now(), failed)
 }
 
-// tidy closes the states that nobody has used for long, those of tenants that were removed, and of
+// tidy closes the states that nobody has used for long, those of tenants that were
+// removed or cleared, and of
 // too many the ones that were used last.
 func (d *tenants) tidy(now time.Time) {
 	states := d.all()
@@ -100,9 +101,11 @@ func (d *tenants) tidy(now time.Time) {
 	})
 	for i, m := range states {
 		since, idle := m.idle()
-		_, there := d.known.Load().Tenant(m.name)
+		t, there := d.known.Load().OfStore(m.name)
 		if !there {
 			m.pages((*live.Hub).End)
+		} else if t.Cleared > m.cleared {
+			d.retire(m, t)
 		}
 		d.mu.Lock()
 		replaced := slices.Contains(d.leaving, m)
@@ -141,10 +144,10 @@ func (d *tenants) drop(m *tenantState) {
 
 // expire deletes the conversations of a tenant that are older than its retention, or the gateway's
 // if it has none.
-func (d *tenants) expire(ctx context.Context, name string, now time.Time) error {
-	t, ok := d.known.Load().Tenant(name)
+func (d *tenants) expire(ctx context.Context, of string, now time.Time) error {
+	t, ok := d.known.Load().OfStore(of)
 	if !ok {
-		return nil // it was removed
+		return d.expireRemoved(ctx, of, now)
 	}
 	age := time.Duration(t.Retention) * 24 * time.Hour
 	if age == 0 {
@@ -154,10 +157,10 @@ func (d *tenants) expire(ctx context.Context, name string, now time.Time) error 
 			return nil
 		}
 	}
-	return d.withStore(ctx, name, func(kept store.Store) error {
-		deleted, err := expire(ctx, kept, age, now)
+	return d.withStore(ctx, of, func(kept store.Store) error {
+		deleted, err := expire(ctx, kept, age, now, t.KeepPinned)
 		if deleted > 0 {
-			d.log.Info("deleted old conversations", "tenant", name, "sessions", deleted)
+			d.log.Info("deleted old conversations", "tenant", t.Name, "sessions", deleted)
 		}
 		return err
 	})

@@ -27,7 +27,7 @@ func database(a *cli.App) string {
 	return ""
 }
 
-// TenantFile is the file of a tenant's store, "" if it is in a database.
+// TenantFile is the file of a tenant's store, by the store's name; "" if it is in a database.
 func TenantFile(a *cli.App, name string) string {
 	if database(a) != "" || storeName(a) == "" {
 		return ""
@@ -41,7 +41,7 @@ func BookAt(a *cli.App) string {
 	if at := database(a); at != "" || storeName(a) == "" {
 		return at
 	}
-	return filepath.Join(filepath.Dir(storeName(a)), tenantsDir, "book.sqlite") // no tenant's name has a dot
+	return filepath.Join(filepath.Dir(storeName(a)), tenantsDir, "book.sqlite") // no store of a tenant is called so
 }
 
 // BookName is where the book is, for people: the address of a database has a password in it.
@@ -85,10 +85,10 @@ type TenantStores struct {
 	db shared.Stores // nil before it is needed
 }
 
-// Open opens the store of a tenant, which has the sessions of that tenant alone. It is made if it
-// is missing.
+// Open opens the store of a tenant by its name: see tenant.StoreName. It has the sessions of that
+// tenant alone, and is made if it is missing.
 func (s *TenantStores) Open(ctx context.Context, name string) (store.Store, error) {
-	if err := tenant.CheckName(name); err != nil { // it becomes a path
+	if _, _, err := tenant.ParseStoreName(name); err != nil { // it becomes a path
 		return nil, err
 	}
 	at := database(s.App)
@@ -109,6 +109,27 @@ func (s *TenantStores) Open(ctx context.Context, name string) (store.Store, erro
 		s.db = db
 	}
 	return s.db.Tenant(name), nil
+}
+
+// Erase deletes the store of a tenant by its name, with everything that is in it. A missing one is
+// not an error.
+func (s *TenantStores) Erase(ctx context.Context, name string) (store.Amount, error) {
+	if _, _, err := tenant.ParseStoreName(name); err != nil {
+		return store.Amount{}, err
+	}
+	if file := TenantFile(s.App, name); file != "" {
+		return sqlite.EraseFile(ctx, file)
+	}
+	kept, err := s.Open(ctx, name)
+	if err != nil {
+		return store.Amount{}, err
+	}
+	defer kept.Close()
+	of, ok := kept.(shared.TenantStore)
+	if !ok {
+		return store.Amount{}, fmt.Errorf("the store of %s cannot be erased", name)
+	}
+	return of.EraseAll(ctx)
 }
 
 // Close closes what the stores share; they are closed themselves.

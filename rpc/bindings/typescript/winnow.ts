@@ -1535,6 +1535,8 @@ export interface RulePin {
   /** why, for people */
   note?: string;
   time?: number;
+  /** By is ByAgent if an agent pinned it, "" if a person did. */
+  by?: string;
 }
 
 /** Refusal says why something was left alone. Part is empty when it speaks of the whole session. */

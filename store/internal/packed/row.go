@@ -60,3 +60,16 @@ func Failed(data []byte) (any, error) {
 	spend.Failed = true
 	return exact.Encode(spend)
 }
+
+// Nobodys encodes a request again, as one that nobody in particular made. of is false if it is none
+// of the person's.
+func Nobodys(data []byte, person string) (encoded any, of bool, err error) {
+	spend, err := Decode[store.Spend](data)
+	if err != nil || spend.Live == nil || spend.Live.Person != person {
+		return nil, false, err
+	}
+	live := *spend.Live
+	live.Person, spend.Live = "", &live
+	encoded, err = exact.Encode(spend)
+	return encoded, true, err
+}
