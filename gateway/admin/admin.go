@@ -21,6 +21,16 @@ type Service struct {
 	Left func(store string) string
 	// Erased is when a removed tenant is erased by itself; zero: not before somebody does that.
 	Erased func(tenant.Removed) (time.Time, error)
+	Eraser Eraser
+}
+
+// Eraser erases what is kept of somebody. It waits some seconds for the processes that serve.
+type Eraser interface {
+	// Tenant removes a tenant, if it is there, and erases everything that was kept of it and of those
+	// that had its name before.
+	Tenant(ctx context.Context, name string) (tenant.Erasure, error)
+	// Person erases the sessions that a person of a tenant began, and the person's tokens.
+	Person(ctx context.Context, name, person string) (tenant.Erasure, error)
 }
 
 // Shown is a tenant with its tokens and what it spent.
@@ -180,6 +190,22 @@ func (s Service) Remove(ctx context.Context, name string) (Removed, error) {
 		removed.Erased, err = s.Erased(all[n-1])
 	}
 	return removed, err
+}
+
+// Erase erases everything that was kept of a tenant, or, if a person is named, of that person within
+// it. It goes on to its end if whoever asked leaves.
+func (s Service) Erase(ctx context.Context, name, person string) (tenant.Erasure, error) {
+	ctx = context.WithoutCancel(ctx)
+	if err := tenant.CheckName(name); err != nil {
+		return tenant.Erasure{}, Invalid{err}
+	}
+	if person == "" {
+		return s.Eraser.Tenant(ctx, name)
+	}
+	if err := tenant.CheckOwner(person); err != nil {
+		return tenant.Erasure{}, Invalid{err}
+	}
+	return s.Eraser.Person(ctx, name, person)
 }
 
 // Audited shows the newest entries of the audit log about a tenant, or the one that was removed last

@@ -44,7 +44,7 @@ func newDesk(t *testing.T) *desk {
 		Service: func(context.Context) (admin.Service, error) {
 			return admin.Service{Book: b.As("ann@example.com"), Who: "tok_1", Now: time.Now, At: "here",
 				Left:   func(store string) string { return store + ".db" },
-				Erased: func(tenant.Removed) (time.Time, error) { return time.Time{}, nil }}, nil
+				Erased: func(tenant.Removed) (time.Time, error) { return time.Time{}, nil }, Eraser: erasing{b}}, nil
 		},
 		Looked: func(_ context.Context, of, did string) error {
 			d.looked = append(d.looked, strings.TrimSpace(did+" "+of))
@@ -55,6 +55,18 @@ func newDesk(t *testing.T) *desk {
 	t.Cleanup(s.Close)
 	d.url = s.URL
 	return d
+}
+
+// erasing has nothing to erase but tenants.
+type erasing struct{ tenant.Book }
+
+func (e erasing) Tenant(ctx context.Context, name string) (tenant.Erasure, error) {
+	return tenant.Erasure{Tenant: name, Stores: []string{name}, By: "tok_1", Remains: []string{}}, e.Remove(ctx, "tok_1", name)
+}
+
+func (e erasing) Person(ctx context.Context, name, person string) (tenant.Erasure, error) {
+	_, err := e.Book.Tenant(ctx, name)
+	return tenant.Erasure{Tenant: name, Person: person, Stores: []string{name}, By: "tok_1", Remains: []string{}}, err
 }
 
 // ask asks the API, and is the answer.
@@ -106,12 +118,12 @@ func TestRoutes_answerAsTheDocumentSays(t *testing.T) {
 		"addToken": `{"owner": "bob@example.com"}`}
 	token := ""
 	replace := func(path string) string {
-		return strings.NewReplacer("{tenant}", "web", "{token}", token).Replace(path)
+		return strings.NewReplacer("{tenant}", "web", "{token}", token, "{person}", "bob@example.com").Replace(path)
 	}
 	routes := api.Routes()
 	// In this order: what is shown must be there, and what is removed comes last.
 	for _, name := range []string{"addTenant", "setTenant", "addToken", "rotateToken", "revokeToken", "listTenants", "showTenant", "showSpending",
-		"auditTenant", "audit", "listTenantTokens", "listTokens", "removeTenant"} {
+		"auditTenant", "audit", "listTenantTokens", "listTokens", "erasePerson", "removeTenant", "eraseTenant"} {
 		i := 0
 		for i < len(routes) && routes[i].Name != name {
 			i++
@@ -124,8 +136,15 @@ func TestRoutes_answerAsTheDocumentSays(t *testing.T) {
 		if got := document.Paths[r.Path][strings.ToLower(r.Method)].OperationID; got != name {
 			t.Errorf("%s %s is %q in the document", r.Method, r.Path, got)
 		}
+		if name == "eraseTenant" { // it was removed just now
+			d.wants("POST", "/tenants", bodies["addTenant"], 201, "")
+		}
 		answer := d.wants(r.Method, replace(r.Path), bodies[name], r.Status, "")
-		for _, wrong := range types.Def(r.Answer.Name(), []byte(answer)) {
+		shape := r.Answer.Name()
+		if r.Answer == reflect.TypeFor[tenant.Erasure]() {
+			shape = "TenantErasure" // types of other packages begin with those
+		}
+		for _, wrong := range types.Def(shape, []byte(answer)) {
 			t.Errorf("%s: %s in %s", name, wrong, answer)
 		}
 		if r.Answer == reflect.TypeFor[admin.Made]() {
@@ -215,6 +234,9 @@ func TestAPI_refuses(t *testing.T) {
 		{"GET", "/tenants/messages", ``, 404, "not found: the tenant messages"},
 		{"PATCH", "/tenants/none", `{}`, 404, "not found: the tenant none"},
 		{"DELETE", "/tenants/none", ``, 404, "not found: the tenant none"},
+		{"POST", "/tenants/none/people/bob/erase", ``, 404, "not found: the tenant none"},
+		{"POST", "/tenants/a%20b/erase", ``, 422, "cannot name a tenant"},
+		{"POST", "/tenants/web/people/a%20b/erase", ``, 422, "cannot name a person"},
 		{"GET", "/tenants/none/spent", ``, 404, "not found: the tenant none"},
 		{"GET", "/tenants/none/tokens", ``, 404, "not found: the tenant none"},
 		{"POST", "/tenants/none/tokens", `{}`, 404, "not found: the tenant none"},

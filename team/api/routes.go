@@ -40,6 +40,7 @@ func Routes() []Route {
 	}
 	shown, tokens := reflect.TypeFor[admin.Shown](), reflect.TypeFor[admin.Tokens]()
 	made, audited := reflect.TypeFor[admin.Made](), reflect.TypeFor[admin.Audited]()
+	erasure := reflect.TypeFor[tenant.Erasure]()
 	return []Route{
 		{Name: "listTenants", Method: http.MethodGet, Path: "/tenants", Did: "tenant list",
 			Summary: "List the tenants and what they spent",
@@ -56,6 +57,12 @@ func Routes() []Route {
 		{Name: "removeTenant", Method: http.MethodDelete, Path: "/tenants/{tenant}", Did: "tenant remove",
 			Summary: "Remove a tenant and its tokens; its sessions stay until its retention is over",
 			Status:  http.StatusOK, Answer: reflect.TypeFor[admin.Removed](), do: remove},
+		{Name: "eraseTenant", Method: http.MethodPost, Path: "/tenants/{tenant}/erase", Did: "tenant erase",
+			Summary: "Remove a tenant, and erase everything that was kept of it and of those that had its name before",
+			Status:  http.StatusOK, Answer: erasure, do: erase},
+		{Name: "erasePerson", Method: http.MethodPost, Path: "/tenants/{tenant}/people/{person}/erase",
+			Did: "person erase", Summary: "Erase the sessions that a person of a tenant began, and the person's tokens",
+			Status: http.StatusOK, Answer: erasure, do: erase},
 		{Name: "showSpending", Method: http.MethodGet, Path: "/tenants/{tenant}/spent", Did: "tenant show",
 			Summary: "Show what a tenant and its people spent",
 			Status:  http.StatusOK, Answer: reflect.TypeFor[admin.Spending](), do: spent},
@@ -121,6 +128,10 @@ func set(ctx context.Context, s admin.Service, r request) (any, error) {
 
 func remove(ctx context.Context, s admin.Service, r request) (any, error) {
 	return s.Remove(ctx, r.tenant())
+}
+
+func erase(ctx context.Context, s admin.Service, r request) (any, error) {
+	return s.Erase(ctx, r.tenant(), r.PathValue("person"))
 }
 
 func spent(ctx context.Context, s admin.Service, r request) (any, error) {

@@ -55,15 +55,12 @@ it was done, without content. Interrupted, it can be repeated.`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		if err := tenant.CheckName(args[0]); err != nil {
-			return cli.Misuse(err)
-		}
 		return withBook(ctx, a, source.Changing, func(b tenant.Book) error {
 			if err := f.confirm(ctx, a, "everything of the tenant "+args[0]); err != nil {
 				return err
 			}
 			done := a.Progress("erasing")
-			receipt, err := gateway.Eraser{App: a, Book: b, Who: actor(a)}.Tenant(ctx, args[0])
+			receipt, err := administer(a, b).Erase(ctx, args[0], "")
 			done()
 			if err != nil {
 				return err

@@ -78,7 +78,8 @@ func withBook(ctx context.Context, a *cli.App, want source.Access, do func(tenan
 
 // administer is what a command does with the book, as the admin API does it.
 func administer(a *cli.App, b tenant.Book) admin.Service {
-	return admin.Service{Book: b, Who: actor(a), Now: a.Env.Now, At: source.BookName(a),
+	who := actor(a)
+	return admin.Service{Book: b, Who: who, Eraser: gateway.Eraser{App: a, Book: b, Who: who}, Now: a.Env.Now, At: source.BookName(a),
 		Left: func(store string) string { return source.TenantLeft(a, store) },
 		Erased: func(t tenant.Removed) (time.Time, error) {
 			settings, err := a.Settings()

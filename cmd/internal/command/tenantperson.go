@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
-	"github.com/winnowhq/winnow/cmd/internal/gateway"
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/text/visible"
@@ -50,7 +49,7 @@ the tenant's sessions; erase waits for that. Interrupted, it can be repeated.`,
 				return err
 			}
 			done := a.Progress("erasing")
-			receipt, err := gateway.Eraser{App: a, Book: b, Who: actor(a)}.Person(ctx, args[0], args[1])
+			receipt, err := administer(a, b).Erase(ctx, args[0], args[1])
 			done()
 			if err != nil {
 				return err

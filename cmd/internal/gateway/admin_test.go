@@ -20,8 +20,10 @@ import (
 // signed has signed in everybody.
 type signed struct{ *serve.Client }
 
-func (s signed) Viewer(*http.Request) *serve.Client               { return s.Client }
-func (s signed) ServeHTTP(w http.ResponseWriter, _ *http.Request) { http.Error(w, "sign in", 418) }
+func (s signed) Viewer(*http.Request) *serve.Client { return s.Client }
+func (s signed) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "sign in", http.StatusTeapot)
+}
 
 // Only a token with the scope admin opens the admin API, and whoever else asks is answered in its
 // shape.
@@ -140,5 +142,39 @@ func TestAdmin_changesWhatReplicasDo(t *testing.T) {
 	}
 	if want := "token revoke, tenant show, token add, tenant add"; strings.Join(did, ", ") != want {
 		t.Errorf("the audit log has %s, want %s", strings.Join(did, ", "), want)
+	}
+}
+
+// An admin erases a tenant and gets the receipt; the audit log says who did it, and nothing else of
+// the tenant.
+func TestAdmin_erasesATenant(t *testing.T) {
+	l := newTill(t, "", tenant.Budget{}, says)
+	if status, text := l.send(request{path: "/v1/messages", body: sentence(secret)}); status != http.StatusOK {
+		t.Fatalf("%d %s", status, text)
+	}
+	l.spent()
+	if err := l.book.Add(t.Context(), "test", tenant.Tenant{Name: "root"}); err != nil {
+		t.Fatal(err)
+	}
+	root, kept, err := tenant.NewToken("root", "", tenant.Scopes{tenant.Admin}, time.Now(), 0)
+	if err == nil {
+		err = l.book.AddToken(t.Context(), "test", kept)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.look()
+	status, text := l.get("POST", "/~admin/v1/tenants/ann/erase", root, "")
+	var receipt tenant.Erasure
+	if err := json.Unmarshal([]byte(text), &receipt); err != nil || status != http.StatusOK || receipt.Sessions != 1 ||
+		receipt.Tokens != 1 || receipt.By != kept.ID {
+		t.Errorf("%d %s, %v", status, text, err)
+	}
+	if places := l.where(secret); len(places) > 0 {
+		t.Errorf("it is in %v", places)
+	}
+	all, err := l.book.Audited(t.Context(), "ann", 10)
+	if err != nil || len(all) != 1 || all[0].Who != kept.ID || all[0].Did != tenant.Erased {
+		t.Errorf("the audit log has %+v, %v", all, err)
 	}
 }

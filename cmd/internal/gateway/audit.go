@@ -56,7 +56,15 @@ func (d *tenants) by(ctx context.Context, e tenant.Entry) tenant.Entry {
 // looked notes that somebody looks at a tenant, "" for all, which is noted at the tenant of who
 // looks.
 func (d *tenants) looked(ctx context.Context, of, did string) error {
-	return d.noteLook(ctx, tenant.Entry{Tenant: d.storeOf(of), Did: did})
+	store := d.storeOf(of)
+	if b := d.book.Load(); store == "" && of != "" && b != nil { // it may be new
+		t, err := b.Tenant(ctx, of)
+		if err != nil && !errors.Is(err, tenant.ErrNotFound) {
+			return err
+		}
+		store = cmp.Or(t.Store, of)
+	}
+	return d.noteLook(ctx, tenant.Entry{Tenant: store, Did: did})
 }
 
 // noteLook notes that somebody looks at something, once an hour.
@@ -93,7 +101,8 @@ func (d *tenants) service(ctx context.Context) (admin.Service, error) {
 	}
 	d.save(ctx) // what was spent, as far as this process alone knows it
 	c := serve.ClientOf(ctx)
-	return admin.Service{Book: b.As(c.Person), Who: c.Who, Now: d.r.app.Env.Now, At: source.BookName(d.r.app),
+	own := b.As(c.Person)
+	return admin.Service{Book: own, Who: c.Who, Eraser: Eraser{App: d.r.app, Book: own, Who: c.Who}, Now: d.r.app.Env.Now, At: source.BookName(d.r.app),
 		Left: func(store string) string { return source.TenantLeft(d.r.app, store) },
 		Erased: func(t tenant.Removed) (time.Time, error) {
 			settings, _ := d.r.inForce()
