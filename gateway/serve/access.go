@@ -142,7 +142,7 @@ func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, path, sho
 	}
 	if why := h.Authenticator.Away(); why != nil {
 		w.Header().Set("Retry-After", "5")
-		refuse(w, path, http.StatusServiceUnavailable, "api_error",
+		refuse(w, r, path, http.StatusServiceUnavailable, "api_error",
 			"winnow cannot read who may ask, as its database does not answer: try again soon")
 		return true
 	}
@@ -193,13 +193,13 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 	access, refused, err := h.Authenticator.Enter(r.Context(), g, true)
 	switch {
 	case err != nil:
-		refuse(w, rest, http.StatusServiceUnavailable, "api_error", "winnow cannot serve this tenant now; its log "+
+		refuse(w, r, rest, http.StatusServiceUnavailable, "api_error", "winnow cannot serve this tenant now; its log "+
 			"says why")
 		return
 	case refused != nil:
 		h.Log.Warn("refused: "+refused.Message, "tenant", g.Tenant, "who", g.Who, "limit", refused.Kind)
 		h.Metrics.Refused(refused.Kind)
-		turnAway(w, rest, g.Tenant, refused)
+		turnAway(w, r, rest, g.Tenant, refused)
 		return
 	}
 	defer access.Leave()
@@ -212,19 +212,19 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 	if why := notAllowed(access, r, rest, held); why != nil {
 		h.Log.Warn("refused: "+why.Message, "tenant", g.Tenant, "who", g.Who, "limit", why.Kind)
 		h.Metrics.Refused(why.Kind)
-		turnAway(w, rest, g.Tenant, why)
+		turnAway(w, r, rest, g.Tenant, why)
 		return
 	}
 	if held && key.Value == "" {
 		h.Log.Error("gateway.keys does not have the key of a tenant", "tenant", g.Tenant, "upstream", to.name,
 			"key", key.Name)
-		refuse(w, rest, http.StatusServiceUnavailable, "api_error", fmt.Sprintf("winnow is to send the key %q to %s "+
+		refuse(w, r, rest, http.StatusServiceUnavailable, "api_error", fmt.Sprintf("winnow is to send the key %q to %s "+
 			"for the tenant %s, and its configuration has no such key: ask its operator to add gateway.keys.%s",
 			key.Name, to.name, g.Tenant, key.Name))
 		return
 	}
 	if !authorize(r, key) {
-		refuse(w, rest, http.StatusUnauthorized, "authentication_error", fmt.Sprintf("winnow holds no key of %s for "+
+		refuse(w, r, rest, http.StatusUnauthorized, "authentication_error", fmt.Sprintf("winnow holds no key of %s for "+
 			"the tenant %s: send the provider's own key, and winnow's token in the header x-winnow-token or in the "+
 			"path",
 			to.name, g.Tenant))
@@ -260,7 +260,7 @@ func notAllowed(access *Access, r *http.Request, rest string, held bool) *tenant
 // forbid tells a client that its token does not allow it.
 func (h *handler) forbid(w http.ResponseWriter, r *http.Request, rest string, g *Client, needed tenant.Scope) {
 	h.Log.Warn("refused: the token does not allow it", "tenant", g.Tenant, "who", g.Who, "needs", needed)
-	refuse(w, rest, http.StatusForbidden, "permission_error",
+	refuse(w, r, rest, http.StatusForbidden, "permission_error",
 		fmt.Sprintf("this token allows %s: for this one with the scope %s is needed", g.Scopes, needed))
 }
 

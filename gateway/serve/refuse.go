@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"math"
 	"net"
 	"net/http"
@@ -33,12 +34,23 @@ type refusal struct {
 
 // Refuse answers a request for a route of our own with an error.
 func Refuse(w http.ResponseWriter, status int, kind, message string) {
-	refuse(w, Administered, status, kind, message)
+	refuse(w, nil, Administered, status, kind, message)
 }
 
+// mostRead is how much of a body is read before its request is refused.
+const mostRead = 32 << 20
+
 // refuse answers a request with an error in the shape of the API that it asks, which its path
-// tells.
-func refuse(w http.ResponseWriter, path string, status int, kind, message string) {
+// tells. Unless r is nil, its body is read first: a balancer that gets an answer while it still sends
+// the request may close the client's connection before the answer is read.
+func refuse(w http.ResponseWriter, r *http.Request, path string, status int, kind, message string) {
+	if r != nil && r.Body != nil {
+		_, _ = io.CopyN(io.Discard, r.Body, mostRead) // it may have been read
+	}
+	answer(w, path, status, kind, message)
+}
+
+func answer(w http.ResponseWriter, path string, status int, kind, message string) {
 	var r refusal
 	r.Error.Message = message
 	if path = wire.Route(path); strings.HasPrefix(path, Administered) {
@@ -84,7 +96,7 @@ func refuse(w http.ResponseWriter, path string, status int, kind, message string
 }
 
 // turnAway tells a client that a limit or a budget is reached, so that it waits, or gives up.
-func turnAway(w http.ResponseWriter, rest, name string, why *tenant.Refusal) {
+func turnAway(w http.ResponseWriter, r *http.Request, rest, name string, why *tenant.Refusal) {
 	whose := "the tenant " + name
 	if why.Person != "" {
 		whose = why.Person + " within the tenant " + name
@@ -92,24 +104,24 @@ func turnAway(w http.ResponseWriter, rest, name string, why *tenant.Refusal) {
 	if why.Kind == "budget" {
 		w.Header().Set(BudgetHeader, why.Verdict.Header())
 		w.Header().Set("X-Should-Retry", "false") // the SDKs of Anthropic and OpenAI heed it
-		refuse(w, rest, http.StatusPaymentRequired, "billing_error",
+		refuse(w, r, rest, http.StatusPaymentRequired, "billing_error",
 			"winnow: "+whose+" has reached its budget: "+why.Message)
 		return
 	}
 	if why.Kind == "unmetered" {
 		w.Header().Set("X-Should-Retry", "false")
-		refuse(w, rest, http.StatusForbidden, "permission_error",
+		refuse(w, r, rest, http.StatusForbidden, "permission_error",
 			"winnow: the tenant "+name+" has a budget, and this request cannot be counted in it: "+why.Message)
 		return
 	}
 	if why.Kind == "route" || why.Kind == "model" {
 		w.Header().Set("X-Should-Retry", "false")
-		refuse(w, rest, http.StatusForbidden, "permission_error",
+		refuse(w, r, rest, http.StatusForbidden, "permission_error",
 			"winnow: the tenant "+name+" may not ask for this: "+why.Message)
 		return
 	}
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(max(why.After, time.Second).Seconds()))))
-	refuse(w, rest, http.StatusTooManyRequests, "rate_limit_error",
+	refuse(w, r, rest, http.StatusTooManyRequests, "rate_limit_error",
 		"winnow: "+whose+" asks too much at a time: "+why.Message)
 }
 

@@ -54,17 +54,17 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 	}
 	switch {
 	case r.Method == http.MethodConnect || r.Method == http.MethodTrace:
-		refuse(seen, rest, http.StatusMethodNotAllowed, "invalid_request_error", "winnow relays no "+r.Method)
+		refuse(seen, r, rest, http.StatusMethodNotAllowed, "invalid_request_error", "winnow relays no "+r.Method)
 		return
 	case upgrades(r) && answersUpgrade(rest):
 		metrics.Refused("websocket")
 		// Codex tries a WebSocket first, and asks over HTTP when it is told to.
-		refuse(seen, rest, http.StatusUpgradeRequired, "invalid_request_error",
+		refuse(seen, r, rest, http.StatusUpgradeRequired, "invalid_request_error",
 			"winnow relays Responses over HTTP, not over a WebSocket")
 		return
 	case climbs(rest):
 		metrics.Refused("path")
-		refuse(seen, rest, http.StatusBadRequest, "invalid_request_error",
+		refuse(seen, r, rest, http.StatusBadRequest, "invalid_request_error",
 			"winnow relays no path with . or .. in it")
 		return
 	case r.ContentLength > p.maxBody:
@@ -135,18 +135,18 @@ func (p *relay) failed(w http.ResponseWriter, r *http.Request, err error) {
 		p.turnedAway(w, r, refused)
 	case errors.As(err, &large):
 		p.metrics.Refused("too_large")
-		refuse(w, r.URL.Path, http.StatusRequestEntityTooLarge, "request_too_large",
+		refuse(w, nil, r.URL.Path, http.StatusRequestEntityTooLarge, "request_too_large",
 			"the request is larger than winnow relays")
 	case errors.Is(context.Cause(r.Context()), ErrRevoked):
-		refuse(w, r.URL.Path, http.StatusUnauthorized, "authentication_error", "winnow: "+ErrRevoked.Error())
+		refuse(w, r, r.URL.Path, http.StatusUnauthorized, "authentication_error", "winnow: "+ErrRevoked.Error())
 	case r.Context().Err() != nil: // the client has left, or the listener ends
 		panic(http.ErrAbortHandler)
 	case broken(r.Context()):
-		refuse(w, r.URL.Path, http.StatusBadRequest, "invalid_request_error", "the request's body cannot be read")
+		refuse(w, r, r.URL.Path, http.StatusBadRequest, "invalid_request_error", "the request's body cannot be read")
 	default:
 		p.metrics.Refused("no_answer")
 		p.log.Error("no answer", "upstream", p.name, "why", why(err))
-		refuse(w, r.URL.Path, http.StatusBadGateway, "api_error", "winnow got no answer from "+p.name+": "+why(err))
+		refuse(w, r, r.URL.Path, http.StatusBadGateway, "api_error", "winnow got no answer from "+p.name+": "+why(err))
 	}
 }
 
@@ -165,7 +165,7 @@ func (p *relay) turnedAway(w http.ResponseWriter, r *http.Request, refused *tena
 	if r.Body != nil { // a connection that ends with something unread may take the answer with it
 		_, _ = io.CopyN(io.Discard, r.Body, mostUnread)
 	}
-	turnAway(w, r.URL.Path, name, refused)
+	turnAway(w, r, r.URL.Path, name, refused)
 }
 
 // sent is the body of a request, and whether it could be read.

@@ -173,7 +173,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if to != nil && h.strange(r) {
 		h.Log.Warn("refused: a web page asks", "upstream", name, "origin", r.Header.Get("Origin"))
 		h.Metrics.Refused("origin")
-		refuse(w, "/"+rest, http.StatusForbidden, "permission_error", "winnow relays no requests of web pages: if this "+
+		refuse(w, r, "/"+rest, http.StatusForbidden, "permission_error", "winnow relays no requests of web pages: if this "+
 			"page is an agent of yours, add its origin to gateway.origins")
 		return
 	}
@@ -251,12 +251,12 @@ func (h *handler) unknown(w http.ResponseWriter, r *http.Request, path, name str
 		message = "winnow has no tenant yet, so nobody may ask: its operator makes one with `winnowd tenant add " +
 			"NAME`, and its token with `winnowd tenant token add NAME`"
 	}
-	refuse(w, path, http.StatusUnauthorized, "authentication_error", message)
+	refuse(w, r, path, http.StatusUnauthorized, "authentication_error", message)
 }
 
 // nowhere answers a request for a path that leads to no upstream.
 func (h *handler) nowhere(w http.ResponseWriter, r *http.Request, path string) {
-	refuse(w, path, http.StatusNotFound, "not_found_error", fmt.Sprintf(
+	refuse(w, r, path, http.StatusNotFound, "not_found_error", fmt.Sprintf(
 		"winnow relays to the upstreams %s: put one before the path, as in http://%s/%s%s",
 		h.known(), r.Host, slices.Sorted(maps.Keys(h.relays))[0], "/"+strings.TrimPrefix(path, "/")))
 }

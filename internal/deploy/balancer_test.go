@@ -302,3 +302,40 @@ func TestBalancer_followsReplicas(t *testing.T) {
 		}
 	}
 }
+
+// A client hears why its request is refused, however large that is: the replica answers when it has
+// all of it, and not while the balancer still sends.
+func TestBalancer_tellsWhyARequestIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program and starts a database")
+	}
+	database, services := pgtest.Start(t), composed(t, shell())
+	at := free(t)
+	start := func(name string) *process {
+		t.Helper()
+		return launch(t, moved(t, services[name].environment(), database, at, "http://127.0.0.1:1"), services[name].Command...)
+	}
+	for _, name := range []string{"migrate", "tenant"} {
+		start(name).finish(t)
+	}
+	start("winnow-1")
+	front := Balance(t, map[string]string{"winnow-1": at, "winnow-2": at}, "")
+	client := &http.Client{Transport: &http.Transport{}}
+	for i := range 200 {
+		body := strings.NewReader(strings.Repeat("x", 1000*i))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+front+"/anthropic/v1/messages", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Winnow-Token", "wt_of_nobody")
+		a, err := client.Do(r)
+		if err != nil {
+			t.Fatalf("%d bytes: %v", 1000*i, err)
+		}
+		text, _ := io.ReadAll(a.Body)
+		a.Body.Close()
+		if a.StatusCode != http.StatusUnauthorized || !strings.Contains(string(text), "no client with this token") {
+			t.Fatalf("%d bytes: %d %s", 1000*i, a.StatusCode, text)
+		}
+	}
+}
