@@ -131,7 +131,7 @@ const gatewayMemory = 512 << 20
 // within days, and what was said in it should not lie around for years.
 const gatewayRetention = "30d"
 
-// gatewayAuditRetention is the default of gateway.auditRetention: a year is what audits ask about.
+// gatewayAuditRetention is the default of gateway.auditRetention: audits ask about a year.
 const gatewayAuditRetention = "365d"
 
 // Never is the value of gateway.retention and auditRetention with which nothing is deleted.

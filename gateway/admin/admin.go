@@ -33,7 +33,7 @@ type Eraser interface {
 	Person(ctx context.Context, name, person string) (tenant.Erasure, error)
 }
 
-// Shown is a tenant with its tokens and what it spent.
+// Shown is a tenant with its tokens and its spending.
 type Shown struct {
 	tenant.Tenant
 	Spending
@@ -41,10 +41,10 @@ type Shown struct {
 	Book   string  `json:"book"`   // where it is kept
 }
 
-// Spending is what a tenant spent today and this month, of UTC, in US dollars.
+// Spending is a tenant's spending today and this month (UTC), in US dollars.
 type Spending struct {
 	Spent tenant.Spent `json:"spent"`
-	// People is what each person spent, by the owner of the tokens, or the id of a token without one.
+	// People is each person's share, by the owner of the tokens, or the id of a token without one.
 	People map[string]tenant.Spent `json:"people"`
 }
 

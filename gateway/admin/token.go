@@ -11,7 +11,7 @@ import (
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
-// Token is what is kept of a token.
+// Token is a token without its secret.
 type Token struct {
 	tenant.Token
 	State string `json:"state"` // valid, expired or revoked
@@ -33,7 +33,7 @@ type Made struct {
 type NewToken struct {
 	Label string `json:"label,omitzero"` // what it is for
 	Owner string `json:"owner,omitzero"` // the person who asks with it, such as ann@example.com
-	// Scopes are what it allows: relay, read, act, admin, metrics. Without it relay, read and act.
+	// Scopes: relay, read, act, admin, metrics. Default: relay, read and act.
 	Scopes []string `json:"scopes,omitzero"`
 	// Expires is how long it is valid, such as 90d. Without it there is no end.
 	Expires string `json:"expires,omitzero"`

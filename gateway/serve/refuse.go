@@ -41,8 +41,8 @@ func Refuse(w http.ResponseWriter, status int, kind, message string) {
 const mostRead = 32 << 20
 
 // refuse answers a request with an error in the shape of the API that it asks, which its path
-// tells. Unless r is nil, its body is read first: a balancer that gets an answer while it still sends
-// the request may close the client's connection before the answer is read.
+// tells. Unless r is nil, its body is read first: a balancer that gets an answer while it still
+// sends the request may close the client's connection before the answer is read.
 func refuse(w http.ResponseWriter, r *http.Request, path string, status int, kind, message string) {
 	if r != nil && r.Body != nil {
 		_, _ = io.CopyN(io.Discard, r.Body, mostRead) // it may have been read

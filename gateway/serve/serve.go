@@ -47,9 +47,9 @@ type Config struct {
 	// If there are any, every request needs a token but those for /healthz and /readyz. Default:
 	// anyone who reaches the listener may ask.
 	Clients map[string]string
-	// Admit keeps the request of one of Clients until left is called. The context that it returns is
-	// the request's, and ends early when the client may ask no more. Token is the hash of its token.
-	// Default: requests end by themselves.
+	// Admit keeps the request of one of Clients until left is called. The context that it returns
+	// is the request's, and ends early when the client may ask no more. Token is the hash of its
+	// token. Default: requests end by themselves.
 	Admit func(ctx context.Context, c *Client) (_ context.Context, left func())
 	// Origins are the origins of web pages whose requests are relayed: "https://agent.example".
 	// Those of others are refused, with and without tokens. Default: no page may ask.
@@ -71,8 +71,8 @@ type Config struct {
 	// scope Admin may see it, Clients may not. An upstream of that name hides it. Default: there is
 	// none.
 	Jobs http.Handler
-	// Admin answers everything under Administered, for tenants' clients with the scope Admin that show
-	// a token. Default: there is nothing.
+	// Admin answers everything under Administered, for tenants' clients with the scope Admin that
+	// show a token. Default: there is nothing.
 	Admin http.Handler
 	// MCP answers /mcp for this computer's user, where requests need no token. Tenants have their
 	// own: Access.MCP. An upstream of that name hides it. Default: there is none.

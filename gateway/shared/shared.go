@@ -46,8 +46,8 @@ type Parts struct {
 	NewSignIn func(o config.GatewayOIDC, secret string, key []byte, now func() time.Time, log *slog.Logger) SignIn
 	// NewMetrics counts for a listener or for one of its tenants.
 	NewMetrics func(totals func() transport.Totals, ofTenant bool) serve.Metrics
-	// NewAdmin is the admin API, with what is asked for by whoever sends a request. looked notes that
-	// somebody looks at a tenant, "" for all, and how. nil in a program without tenants.
+	// NewAdmin is the admin API, with what is asked for by whoever sends a request. looked notes
+	// that somebody looks at a tenant, "" for all, and how. nil in a program without tenants.
 	NewAdmin func(service func(context.Context) (admin.Service, error),
 		looked func(ctx context.Context, of, did string) error, log *slog.Logger) http.Handler
 }

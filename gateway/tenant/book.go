@@ -27,11 +27,12 @@ type Book interface {
 	Remove(ctx context.Context, who, name string) error
 	// Removed are the removed tenants of a name, "" for all, oldest first.
 	Removed(ctx context.Context, name string) ([]Removed, error)
-	// EraseRemoved erases what the book has of removed tenants, by their stores, and adds an entry to
-	// the audit log. It returns how many entries went. ErrExists if one of them was not removed.
+	// EraseRemoved erases what the book has of removed tenants, by their stores, and adds an entry
+	// to the audit log. It returns how many entries went. ErrExists if one of them was not removed.
 	EraseRemoved(ctx context.Context, e Entry, stores ...string) (entries int, err error)
-	// ErasePerson takes a person out of what the book has of a tenant, and has every process forget
-	// what it holds of the tenant's sessions. note is an entry to add to the audit log, nil for none.
+	// ErasePerson takes a person out of a tenant's rows in the book, and has every process forget
+	// what it holds of the tenant's sessions. note is an entry to add to the audit log, nil for
+	// none.
 	ErasePerson(ctx context.Context, name, person string, note *Entry) (tokens, entries int, err error)
 	// Clear has every process forget what it holds of a tenant's sessions, and adds an entry to the
 	// audit log.
@@ -65,7 +66,7 @@ type Book interface {
 	Spent(ctx context.Context, name string, at time.Time) (Spent, error)
 	// People are what the people of a tenant spent in the day and the month of a time, by person.
 	People(ctx context.Context, name string, at time.Time) (map[string]Spent, error)
-	// Sums are what some tenants spent, and what the people of some spent, in the day and the month of
+	// Sums are the spending of some tenants, and of the people of some, in the day and the month of
 	// a time, by tenant. Each is asked for once, however many they are.
 	Sums(ctx context.Context, of, peopleOf []string, at time.Time) (map[string]Spent, map[string]map[string]Spent, error)
 	// OpenSince is the first day of a tenant whose sum may still grow; CloseUntil closes those before
@@ -101,7 +102,7 @@ var (
 	ErrExists   = errors.New("exists already")
 )
 
-// Erased is what an Entry says of a tenant that was erased. Such entries stay.
+// Erased is the deed in the Entry of a tenant that was erased. Such entries stay.
 const Erased = "tenant erase"
 
 // Entry is one line of the audit log: who did what. It holds no content of a session.

@@ -6,7 +6,7 @@ import (
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
-// What names a store is what StoreName made, and no path.
+// A store's name is one that StoreName made, and no path.
 func TestParseStoreName(t *testing.T) {
 	for name, generation := range map[string]int{"web": 1, "web.2": 2, "a-b_C.31": 31} {
 		got, n, err := tenant.ParseStoreName(name)

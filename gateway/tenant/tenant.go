@@ -31,8 +31,8 @@ type Tenant struct {
 	// Retention is after how many days a conversation that nobody goes on with is deleted; 0 as
 	// gateway.retention says.
 	Retention int `json:"retention"`
-	// KeepPinned keeps conversations in which an agent pinned something beyond the retention, as those
-	// in which a person did are kept.
+	// KeepPinned keeps conversations in which an agent pinned something beyond the retention, as
+	// those in which a person did are kept.
 	KeepPinned bool `json:"keepPinned"`
 	// Capture is what is kept of conversations, "all" or "none"; "" as gateway.capture says.
 	Capture string `json:"capture"`
@@ -144,9 +144,9 @@ func (t Tenant) AllowsRoute(method, path string, held bool) *Refusal {
 		strings.Join(routes, ", "))}
 }
 
-// AllowsReference says why a request that is sent with a key of the server may not refer to what the
-// provider keeps for the key's owner, nil if it may: another tenant may have been given it. member is
-// where it does, "" if the request cannot be read.
+// AllowsReference says why a request that is sent with a key of the server may not refer to what
+// the provider keeps for the key's owner, nil if it may: another tenant may have been given it.
+// member is where it does, "" if the request cannot be read.
 func (t Tenant) AllowsReference(member string) *Refusal {
 	if slices.Contains(t.Routes, "stored") || slices.Contains(t.Routes, wire.AnyRoute) ||
 		wire.RefersToFile(member) && slices.Contains(t.Routes, "files") {

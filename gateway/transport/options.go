@@ -85,10 +85,10 @@ type Options struct {
 	// error. It is asked about each model that a request names, as the client wrote it, and with ""
 	// about a request whose model cannot be told. Default: every model may be asked.
 	Permit func(model string) error
-	// Refer says why a request may not refer to what its provider keeps for whoever has the key, such
-	// as an earlier answer, nil if it may; RoundTrip returns its error. It is asked about the member by
-	// which a request refers, and with "" about a request that cannot be read. Default: every request
-	// may.
+	// Refer says why a request may not refer to what its provider keeps for whoever has the key,
+	// such as an earlier answer, nil if it may; RoundTrip returns its error. It is asked about the
+	// member by which a request refers, and with "" about a request that cannot be read. Default:
+	// every request may.
 	Refer func(ctx context.Context, member string) error
 	// Stage is called when a step of a request begins, and what it returns when the step has ended,
 	// sometimes twice: identify (read it and find its conversation), adopt (join the log), decide

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Cost is what one request takes, on average and as measured.
+// Cost is the average cost of a request, as measured.
 type Cost struct {
 	Winnow, Database    float64 // of a core, milliseconds
 	Trips               float64 // to the database, each of them a transaction
@@ -25,7 +25,7 @@ const Busy = 0.6
 // around the clock as in its busiest hour.
 const OfficeShare = 1.0 / 3
 
-// Need is what live sessions need of a gateway and its database, in a second; the disk is that of a
+// Need is the load of live sessions on a gateway and its database, in a second; the disk is that of a
 // day.
 type Need struct {
 	Live                       int

@@ -1,3 +1,3 @@
-// Package deploy tests what deploy/ ships: the environment of the compose file and of the chart, the
-// probes of both, and the balancer, which other tests start by it, too.
+// Package deploy tests what deploy/ ships: the environment of the compose file and of the chart,
+// the probes of both, and the balancer, which other tests start by it, too.
 package deploy

@@ -254,7 +254,7 @@ func asHAProxy(t *testing.T, check []string, address string) (status int) {
 	return a.StatusCode
 }
 
-// scrape is what Prometheus gets from a process that is started with an environment: it asks at a port,
+// scrape is Prometheus's answer from a process that is started with an environment: it asks at a port,
 // for a path, as this name, and shows no token.
 func (p *process) scrape(t *testing.T, environ []string, port, path, name string) string {
 	t.Helper()

@@ -44,7 +44,7 @@ func (i *indexing) index() {
 	}
 }
 
-// weight is what the index of all tenants takes: bytes of the documents, and of the words' own index;
+// weight is the size of all tenants' indexes: bytes of the documents, and of the words' own index;
 // with the WAL of everything by now, and how many whole pages are in that: the server writes each page
 // whole that it changes first after a checkpoint.
 type weight struct{ documents, words, wal, pages int64 }
@@ -67,7 +67,7 @@ func weigh(c *pgtest.Cluster) (w weight) {
 	return w
 }
 
-// indexRow is a line of the table of what the index takes of a request: made once at the end, and in
+// indexRow is a line of the table of the index's cost for each request: made once at the end, and in
 // steps. plain is what the requests took without one.
 func (c *coster) indexRow(name string, requests int, plain figures, once, steps weight) {
 	n := float64(max(1, requests))

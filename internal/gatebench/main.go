@@ -9,7 +9,7 @@
 //	go run ./internal/gatebench replicas
 //
 // measures the built program with its stores, one process and three: see replicas.go. "cost",
-// "memory", "arrivals" and "needs" are what docs/scale.md is made from: see the files of these names.
+// "memory", "arrivals" and "needs" measure for docs/scale.md: see the files of these names.
 //
 // Times are those of the client, in milliseconds. Added is the difference to the plain proxy: with
 // one session at a time of the two ways of one body, else of the percentiles.

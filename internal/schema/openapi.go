@@ -129,7 +129,7 @@ func (m *maker) operation(r api.Route) operation {
 
 func asJSON(t Type) members[media] { return members[media]{{"application/json", media{t}}} }
 
-// said is what a body may say: any of the members of its type, and of their members.
+// said is the schema of a body: any of the members of its type, and of their members.
 func (m *maker) said(b *api.Body) Type {
 	whole := m.of(b.Type)
 	if b.Fixed == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/winnowhq/winnow/team/book"
 )
 
-// bill is what a tenant's requests cost by its providers, in US dollars.
+// bill is the sum of a tenant's providers' bills, in US dollars.
 type bill struct {
 	budget float64
 	whole  float64 // of all of them, but for those whose client left before the answer began
@@ -73,7 +73,7 @@ func (m *team) killed(gate int, log string) {
 	m.ends = append(m.ends, end{gate, since, now})
 }
 
-// lost is what a tenant's requests cost that a gateway may not have booked when it was killed.
+// lost is the cost of a tenant's requests that a gateway may not have booked when it was killed.
 func (m *team) lost(b *bill) (dollars float64) {
 	for _, p := range b.each {
 		if slices.ContainsFunc(m.ends, func(e end) bool {

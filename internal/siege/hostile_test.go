@@ -382,7 +382,7 @@ func (h *hostile) ask(ctx context.Context, body []byte, step string, set func(*h
 	return heard{}
 }
 
-// gateName is what HAProxy calls a gateway.
+// gateName is HAProxy's name for a gateway.
 func gateName(at int) string { return fmt.Sprint("winnow-", at+1) }
 
 // came is the gateway through which a request came, and how often that was killed when the client

@@ -15,7 +15,7 @@ import (
 	"github.com/winnowhq/winnow/store/postgres"
 )
 
-// requests are what requests through a gateway do to a session.
+// requests are the changes that requests through a gateway make to a session.
 func requests(ctx context.Context, s *postgres.Store) map[string]func() error {
 	n := 0
 	change := func(make func(revision int64) store.Change) func() error {

@@ -8,7 +8,7 @@ import (
 	"github.com/winnowhq/winnow/store/postgres"
 )
 
-// What is in use no longer is deleted in pieces: a request that adds a text waits for one of them.
+// Texts that nothing uses are deleted in pieces: a request that adds a text waits for one of them.
 func TestSweep_holdsItsLockForAPiece(t *testing.T) {
 	url := pgtest.Start(t)
 	s := open(t, url, postgres.Options{}).Tenant("acme")

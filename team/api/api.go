@@ -33,9 +33,9 @@ var Document []byte
 // mostBody is how many bytes the body of a request may have: the longest list of models fits.
 const mostBody = 64 << 10
 
-// Config says what the API works on. Who may ask is for the caller to say.
+// Config says what the API works on. The caller decides who may ask.
 type Config struct {
-	// Service is what is asked for by whoever sends a request. Its error says that the book of
+	// Service acts for whoever sends a request. Its error says that the book of
 	// tenants cannot be read.
 	Service func(ctx context.Context) (admin.Service, error)
 	// Looked notes in the audit log that somebody looks: at which tenant, "" for all, and how. What

@@ -121,7 +121,7 @@ func TestRoutes_answerAsTheDocumentSays(t *testing.T) {
 		return strings.NewReplacer("{tenant}", "web", "{token}", token, "{person}", "bob@example.com").Replace(path)
 	}
 	routes := api.Routes()
-	// In this order: what is shown must be there, and what is removed comes last.
+	// In this order: a tenant is added first and removed last.
 	for _, name := range []string{"addTenant", "setTenant", "addToken", "rotateToken", "revokeToken", "listTenants", "showTenant", "showSpending",
 		"auditTenant", "audit", "listTenantTokens", "listTokens", "erasePerson", "removeTenant", "eraseTenant"} {
 		i := 0
@@ -209,7 +209,7 @@ func TestSet_changesWhatIsSaid(t *testing.T) {
 	}
 }
 
-// What cannot be done is said in one shape, with the command's own sentences.
+// Errors have one shape, and the command's own sentences.
 func TestAPI_refuses(t *testing.T) {
 	d := newDesk(t)
 	types, err := schema.Answers(api.Document)

@@ -54,7 +54,7 @@ func (r request) decode(into any) error {
 var kinds = map[jsontext.Kind]string{'[': "a list", '{': "an object", '"': "this text", '0': "this number",
 	't': "true", 'f': "false"}
 
-// noNull is what is wrong with a text that is no JSON, or has null somewhere.
+// noNull is the error of a text that is no JSON, or has null somewhere.
 func noNull(text []byte) error {
 	for dec := jsontext.NewDecoder(bytes.NewReader(text)); ; {
 		token, err := dec.ReadToken()

@@ -26,7 +26,7 @@ type Route struct {
 	do func(ctx context.Context, s admin.Service, r request) (any, error)
 }
 
-// Body is what the body of a request may say: any of the members of a type.
+// Body is the schema of a request's body: any of the members of a type.
 type Body struct {
 	Type     reflect.Type
 	Fixed    []string // members that it may not change
@@ -90,7 +90,7 @@ func Routes() []Route {
 	}
 }
 
-// request is what a route is asked for.
+// request is a request for a route.
 type request struct {
 	*http.Request
 	body []byte

@@ -9,13 +9,13 @@ import (
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
-// sum is what a person of a tenant spent, or all of it.
+// sum is the spending of a person of a tenant, or of all of them.
 type sum struct {
 	tenant, person string
 	tenant.Spent
 }
 
-// Sums are what some tenants spent, and what the people of some spent, on the day of a time and in its
+// Sums are the spending of some tenants, and of the people of some, on the day of a time and in its
 // month, by tenant.
 func (b *Book) Sums(ctx context.Context, of, peopleOf []string, at time.Time) (spent map[string]tenant.Spent,
 	people map[string]map[string]tenant.Spent, err error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/winnowhq/winnow/internal/pgtest"
 )
 
-// What the admin API answers is what the command prints, and either sees what the other has done.
+// The admin API answers in the command's words, and each sees the other's changes.
 func TestTenant_theAPIIsTheCommand(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { theAPIIsTheCommand(t, newTeamDesk(t)) })
 	t.Run("postgres", func(t *testing.T) {

@@ -28,7 +28,7 @@ func TestTenantErase(t *testing.T) {
 	d.run("tenant", "erase", "bob", "--yes").wants(t, cli.ExitUsage, "not found")
 }
 
-// Of a person's own store, single sessions are deleted; of a tenant's with its name, which is
+// Sessions are deleted one by one, in a person's own store or, with its name, in a tenant's, which is
 // noted.
 func TestSessionDelete(t *testing.T) {
 	d := newTeamDesk(t)

@@ -82,7 +82,7 @@ func TestAdmin_isForTokensOfAdmins(t *testing.T) {
 }
 
 // An admin makes a tenant and a token, which counts through every replica within two seconds, and ends
-// what it let in; the audit log has who did and saw that.
+// the requests that it let in; the audit log names who did that, and who looked.
 func TestAdmin_changesWhatReplicasDo(t *testing.T) {
 	l := newTill(t, "", tenant.Budget{}, says)
 	l.relay()

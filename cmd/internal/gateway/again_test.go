@@ -131,7 +131,7 @@ func (s signedThen) Viewer(*http.Request) *serve.Client {
 	return &serve.Client{Tenant: "ann", Who: "oidc:eve", Scopes: tenant.Scopes{tenant.Read}, Since: s.at}
 }
 
-// Who signed in to see a tenant that was removed does not see the one that has its name now.
+// A sign-in for a tenant that was removed shows nothing of the one that has its name now.
 func TestTenant_aSignInIsForTheTenantOfThatTime(t *testing.T) {
 	l := newTill(t, "", plenty, says)
 	r := l.relays[0]

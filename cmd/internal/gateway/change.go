@@ -78,8 +78,8 @@ func (r *Relay) admit(ctx context.Context, c *serve.Client) (_ context.Context, 
 	return r.clients.admit(ctx, c, "")
 }
 
-// endRemovedClients ends what clients have under way that gateway.clients does not have any more, or
-// with another token.
+// endRemovedClients ends what clients have under way that gateway.clients does not have any more,
+// or with another token.
 func (r *Relay) endRemovedClients() {
 	settings, _ := r.inForce()
 	ended := r.clients.endRevoked(func(_ string, c *serve.Client) bool {
@@ -116,8 +116,8 @@ type readiness struct {
 	why string // "" for no reason
 }
 
-// ready says why requests should go elsewhere, in words that hold no content. The log has each change
-// of that, with the cause.
+// ready says why requests should go elsewhere, in words that hold no content. The log has each
+// change of that, with the cause.
 func (r *Relay) ready(ctx context.Context) error {
 	why, cause := r.unready(ctx)
 	r.readiness.mu.Lock()
@@ -137,7 +137,7 @@ func (r *Relay) ready(ctx context.Context) error {
 	return why
 }
 
-// unready says why requests should go elsewhere, and what that comes from, for the log alone.
+// unready says why requests should go elsewhere, with the cause, for the log alone.
 func (r *Relay) unready(ctx context.Context) (why, cause error) {
 	if r.stopping.Load() {
 		return errors.New("winnow is about to end"), nil

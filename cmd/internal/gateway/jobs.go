@@ -223,8 +223,8 @@ func (w *Jobs) askForEach(ctx context.Context, kind string) (failed error) {
 }
 
 // index adds what is new to the search index, if the store has one, and to that of each tenant, or
-// drops them if gateway.searchIndex is false. A tenant whose store is a file has nothing new if nobody
-// showed a token of it since the last time.
+// drops them if gateway.searchIndex is false. A tenant whose store is a file has nothing new if
+// nobody showed a token of it since the last time.
 func (w *Jobs) index(ctx context.Context, _ job.Attempt) error {
 	settings, _ := w.relay.inForce()
 	keep := settings.Gateway.SearchIndex

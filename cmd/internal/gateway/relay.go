@@ -236,8 +236,8 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	g.handler.ServeHTTP(w, request)
 }
 
-// Monitoring answers with the figures of all tenants, and the probes, to whoever asks. The relay was
-// started.
+// Monitoring answers with the figures of all tenants, and the probes, to whoever asks. The relay
+// was started.
 func (r *Relay) Monitoring() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		g := r.enter()

@@ -19,7 +19,7 @@ const (
 	MostBytes    = 32 << 20
 )
 
-// Readable is what Scan reads.
+// Readable is a store for Scan to read.
 type Readable interface {
 	List(ctx context.Context) ([]store.Listing, error)
 	Messages(ctx context.Context, id string) iter.Seq2[session.Message, error]
