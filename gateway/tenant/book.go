@@ -68,7 +68,8 @@ type Book interface {
 	People(ctx context.Context, name string, at time.Time) (map[string]Spent, error)
 	// Sums are the spending of some tenants, and of the people of some, in the day and the month of
 	// a time, by tenant. Each is asked for once, however many they are.
-	Sums(ctx context.Context, of, peopleOf []string, at time.Time) (map[string]Spent, map[string]map[string]Spent, error)
+	Sums(ctx context.Context, of, peopleOf []string, at time.Time) (spent map[string]Spent,
+		people map[string]map[string]Spent, err error)
 	// OpenSince is the first day of a tenant whose sum may still grow; CloseUntil closes those before
 	// the day of a time.
 	OpenSince(ctx context.Context, name string) (time.Time, error)

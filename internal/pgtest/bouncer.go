@@ -41,9 +41,10 @@ func (b *bouncer) url() string { return "postgres://winnow@" + b.address + "/pos
 // configure writes which server stands behind.
 func (b *bouncer) configure(server *Cluster) error {
 	_, port, _ := strings.Cut(b.address, ":")
-	return os.WriteFile(b.file, []byte(fmt.Sprintf("[databases]\npostgres = host=%s user=winnow dbname=postgres\n"+
+	text := fmt.Sprintf("[databases]\npostgres = host=%s user=winnow dbname=postgres\n"+
 		"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\nauth_type = any\n"+
-		"pool_mode = transaction\ndefault_pool_size = 4\n%s\n", server.dir, port, strings.Join(b.settings, "\n"))), 0o644)
+		"pool_mode = transaction\ndefault_pool_size = 4\n%s\n", server.dir, port, strings.Join(b.settings, "\n"))
+	return os.WriteFile(b.file, []byte(text), 0o644)
 }
 
 // turn lets another server stand behind.

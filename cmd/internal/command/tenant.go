@@ -79,8 +79,9 @@ func withBook(ctx context.Context, a *cli.App, want source.Access, do func(tenan
 // administer is what a command does with the book, as the admin API does it.
 func administer(a *cli.App, b tenant.Book) admin.Service {
 	who := actor(a)
-	return admin.Service{Book: b, Who: who, Eraser: gateway.Eraser{App: a, Book: b, Who: who}, Now: a.Env.Now, At: source.BookName(a),
-		Left: func(store string) string { return source.TenantLeft(a, store) },
+	return admin.Service{Book: b, Who: who, Now: a.Env.Now, At: source.BookName(a),
+		Eraser: gateway.Eraser{App: a, Book: b, Who: who},
+		Left:   func(store string) string { return source.TenantLeft(a, store) },
 		Erased: func(t tenant.Removed) (time.Time, error) {
 			settings, err := a.Settings()
 			at, _ := gateway.ErasedAt(t, settings.Gateway.Retention)

@@ -102,8 +102,9 @@ func (d *tenants) service(ctx context.Context) (admin.Service, error) {
 	d.save(ctx) // what was spent, as far as this process alone knows it
 	c := serve.ClientOf(ctx)
 	own := b.As(c.Person)
-	return admin.Service{Book: own, Who: c.Who, Eraser: Eraser{App: d.r.app, Book: own, Who: c.Who}, Now: d.r.app.Env.Now, At: source.BookName(d.r.app),
-		Left: func(store string) string { return source.TenantLeft(d.r.app, store) },
+	return admin.Service{Book: own, Who: c.Who, Now: d.r.app.Env.Now, At: source.BookName(d.r.app),
+		Eraser: Eraser{App: d.r.app, Book: own, Who: c.Who},
+		Left:   func(store string) string { return source.TenantLeft(d.r.app, store) },
 		Erased: func(t tenant.Removed) (time.Time, error) {
 			settings, _ := d.r.inForce()
 			at, _ := ErasedAt(t, settings.Gateway.Retention)
