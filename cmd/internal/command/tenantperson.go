@@ -11,7 +11,7 @@ import (
 
 func tenantPersonCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "person", Short: "Erase what was kept of one person within a tenant",
+		Use: "person", Short: "Erase one person's data within a tenant",
 		Example: "  winnowd tenant person erase web ann@example.com",
 		Args:    cli.Exactly(0, "erase"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -44,7 +44,7 @@ the tenant's sessions; erase waits for that. Interrupted, it can be repeated.`,
 			if _, err := b.Tenant(ctx, args[0]); err != nil {
 				return err
 			}
-			what := "what was kept of " + visible.Line(args[1]) + " within the tenant " + args[0]
+			what := "the data of " + visible.Line(args[1]) + " within the tenant " + args[0]
 			if err := f.confirm(ctx, a, what); err != nil {
 				return err
 			}

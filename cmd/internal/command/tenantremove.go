@@ -28,8 +28,7 @@ func tenantRemove(a *cli.App) *cobra.Command {
 				if !removed.Erased.IsZero() {
 					until = removed.Erased.Format(time.DateOnly)
 				}
-				a.Printf("what was kept of it stays until %s; winnowd tenant erase %s erases it now\n", until,
-					removed.Tenant)
+				a.Printf("its data stays until %s; winnowd tenant erase %s erases it now\n", until, removed.Tenant)
 			})
 		}),
 	}
