@@ -515,7 +515,7 @@ func TestBudget_holdsWithoutItsBook(t *testing.T) {
 	away.Close()
 	here := d.book.Load()
 	t.Cleanup(func() { d.book.Store(here) })
-	m := d.newState(tenant.Tenant{Name: "ann", Budget: tenant.Budget{Day: 1}})
+	m := d.newState(tenant.Tenant{Name: "ann", Store: "ann", Budget: tenant.Budget{Day: 1}})
 	d.book.Store(&reading{away})
 	reserve := d.reserving(m)
 	var settle []func(transport.Charge)
