@@ -120,6 +120,9 @@ type readiness struct {
 // change of that, with the cause.
 func (r *Relay) ready(ctx context.Context) error {
 	why, cause := r.unready(ctx)
+	if ctx.Err() != nil { // whoever asked did not wait: that says nothing of the store
+		return why
+	}
 	r.readiness.mu.Lock()
 	defer r.readiness.mu.Unlock()
 	switch before := r.readiness.why; {
@@ -137,13 +140,16 @@ func (r *Relay) ready(ctx context.Context) error {
 	return why
 }
 
+// readyPatience is how long a probe waits for the store, as a request does.
+const readyPatience = 2 * time.Second
+
 // unready says why requests should go elsewhere, with the cause, for the log alone.
 func (r *Relay) unready(ctx context.Context) (why, cause error) {
 	if r.stopping.Load() {
 		return errors.New("winnow is about to end"), nil
 	}
 	r.mu.Lock()
-	off, kept, lacks, carrier := r.now.mode == transport.Off, r.store, r.outage.err, r.now.carrier
+	off, kept, lacks := r.now.mode == transport.Off, r.store, r.outage.err
 	r.mu.Unlock()
 	if r.tenants != nil && r.tenants.Away() != nil {
 		return errors.New("it cannot be read who may ask: nobody is served"), r.tenants.Away()
@@ -157,9 +163,9 @@ func (r *Relay) unready(ctx context.Context) (why, cause error) {
 	if off {
 		return nil, nil
 	}
-	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+	ctx, stop := context.WithTimeout(ctx, readyPatience)
 	defer stop()
-	if carrier.Lost() {
+	if r.lost() {
 		return errors.New("the store is lost: nothing more is decided"), nil
 	}
 	if err := r.unwritable(); err != nil {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
@@ -46,12 +47,22 @@ func (r *Relay) retryDue(now time.Time) bool {
 // away is 1 while the store is missing or does not answer, else 0.
 func (r *Relay) away() float64 {
 	r.mu.Lock()
-	carrier, lacks := r.now.carrier, r.outage.err
+	lacks := r.outage.err
 	r.mu.Unlock()
-	if lacks != nil || carrier.Lost() {
+	if lacks != nil || r.lost() {
 		return 1
 	}
 	return 0
+}
+
+// lost reports whether the store of somebody, of the person or of a tenant, does not answer.
+func (r *Relay) lost() bool {
+	return slices.ContainsFunc(r.everybody(), func(m *tenantState) bool {
+		m.mu.Lock()
+		f := m.now
+		m.mu.Unlock()
+		return f != nil && f.carrier.Lost()
+	})
 }
 
 // retry opens a store that is missing, if that can be done by now, and puts the mode in force that
