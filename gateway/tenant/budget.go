@@ -90,7 +90,7 @@ func (b Budget) Admit(spent Spent, reserved float64, now time.Time) *Refusal {
 	most := Spent{Day: spent.Day + reserved, Month: spent.Month + reserved}
 	if v := b.Judge(most, now); v != nil && v.Stop {
 		return &Refusal{Kind: "reserved", After: concurrencyWait, Message: fmt.Sprintf(
-			"requests under way may cost %s, which is what is left of the budget of %s for this %s (UTC)",
+			"requests under way may cost %s, and not more than that is left of the budget of %s for this %s (UTC)",
 			quantity.Dollars(reserved), quantity.Dollars(v.Limit), v.Period)}
 	}
 	return nil

@@ -89,7 +89,8 @@ func (e Eraser) removed(ctx context.Context, stores *source.TenantStores, r *ten
 }
 
 // Person erases the sessions that a person of a tenant began, with the person's tokens; whatever
-// else names the person names nobody then. ErrNotFound if there is no such tenant.
+// else names the person names nobody then. ErrNotFound if there is no such tenant, or nothing of the
+// person.
 func (e Eraser) Person(ctx context.Context, name, person string) (tenant.Erasure, error) {
 	r := tenant.Erasure{Tenant: name, Person: person, Stores: []string{}}
 	t, err := e.Book.Tenant(ctx, name)
@@ -129,6 +130,9 @@ func (e Eraser) Person(ctx context.Context, name, person string) (tenant.Erasure
 		}
 		gone, err := can.Erase(ctx, ids...)
 		r.Amount = r.Amount.Plus(gone)
+		if err == nil && r.Sessions+r.Tokens+r.Requests+r.Entries == 0 {
+			return fmt.Errorf("%w: anything of %s within the tenant %s", tenant.ErrNotFound, person, name)
+		}
 		return err
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"testing"
@@ -71,6 +72,9 @@ func TestEraser_leavesNothingOfAPerson(t *testing.T) {
 		q := asks(llmtest.Anthropic, true, "")
 		l.provider.Inject(llmtest.HangMidStream)
 		stream := l.stream(eves, "/up"+q.path, q.body, 0)
+		if _, err := l.eraser().Person(t.Context(), "ann", "EVE@example.com"); !errors.Is(err, tenant.ErrNotFound) {
+			t.Errorf("nobody is erased: %v", err)
+		}
 		receipt, err := l.eraser().Person(t.Context(), "ann", eve)
 		if err != nil {
 			t.Fatal(err)
