@@ -195,6 +195,7 @@ func TestSet_changesWhatIsSaid(t *testing.T) {
 		`{"budget": {"day": "20"}}`:            "budget.day cannot be this text",
 		`{"name": "other"}`:                    "a tenant keeps its name",
 		`{"created": "2026-01-02T03:04:05Z"}`:  "created",
+		`{"store": "other"}`:                   "store",
 		`{"budget": {"day": 1}, "mode":"off"}`: "a budget cannot be kept",
 		`{"mode": "bold"}`:                     "unknown mode",
 		`{"mode": "full"`:                      "not JSON",

@@ -18,12 +18,15 @@ import (
 // merge puts into a tenant what the body says of it: members that it does not have stay as they are.
 // A key of "" is taken away, as by --key UPSTREAM=.
 func (r request) merge(t *tenant.Tenant) error {
-	created := t.Created
+	created, store := t.Created, t.Store
 	if err := r.decode(t); err != nil {
 		return err
 	}
 	if !t.Created.Equal(created) {
 		return admin.Invalid{Err: errors.New("created: it is not for a request to say when a tenant was made")}
+	}
+	if t.Store != store {
+		return admin.Invalid{Err: errors.New("store: it is not for a request to say where a tenant's data is kept")}
 	}
 	maps.DeleteFunc(t.Keys, func(_, name string) bool { return name == "" })
 	return nil
