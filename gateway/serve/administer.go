@@ -8,7 +8,7 @@ import (
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
-// Administered is where the admin API is. No upstream has such a name.
+// Administered is the path of the admin API. No upstream has such a name.
 const Administered = "/~admin/"
 
 // forTokens reports whether a path is for those who show a token: what a browser adds by itself does

@@ -76,7 +76,7 @@ type security struct {
 	Scheme string `json:"scheme,omitzero"`
 }
 
-// schemas is where an OpenAPI document has its types.
+// schemas is the path of the types within an OpenAPI document.
 const schemas = "#/components/schemas/"
 
 // MakeOpenAPI makes the description of the admin API from its routes, with the comments of the source

@@ -29,6 +29,6 @@ func (p price) of(u session.Usage) float64 {
 		float64(short)*p.write + float64(u.Cache.Write1h)*p.writeHour) / 1e6
 }
 
-// Bill is what a model's provider asks for a request, in US dollars, by its own page. The model is
+// Bill is the price of a request by its provider's own page, in US dollars. The model is
 // one of those that scenes know.
 func Bill(model string, u session.Usage) float64 { return prices[model].of(u) }

@@ -80,7 +80,7 @@ func New(c Config) http.Handler {
 	return mux
 }
 
-// documentPath is where the OpenAPI document is.
+// documentPath is the path of the OpenAPI document.
 const documentPath = "/openapi.json"
 
 // route answers a request for a path with the route of its method.

@@ -59,20 +59,25 @@ it was done, without content. Interrupted, it can be repeated.`,
 			if err := f.confirm(ctx, a, "everything of the tenant "+args[0]); err != nil {
 				return err
 			}
-			done := a.Progress("erasing")
-			receipt, err := administer(a, b).Erase(ctx, args[0], "")
-			done()
-			if err != nil {
-				return err
-			}
-			return tellErasure(a, receipt)
+			return eraseAndTell(ctx, a, b, args[0], "")
 		})
 	}
 	f.flags(cmd)
 	return cmd
 }
 
-// tellErasure prints the receipt of what was erased.
+// eraseAndTell erases a tenant, or a person within it, and prints the receipt.
+func eraseAndTell(ctx context.Context, a *cli.App, b tenant.Book, name, person string) error {
+	done := a.Progress("erasing")
+	receipt, err := administer(a, b).Erase(ctx, name, person)
+	done()
+	if err != nil {
+		return err
+	}
+	return tellErasure(a, receipt)
+}
+
+// tellErasure prints the receipt of an erasure.
 func tellErasure(a *cli.App, r tenant.Erasure) error {
 	return a.Tell(r, func() {
 		a.Printf("erased: %s\n", gateway.Counted(r))

@@ -76,7 +76,7 @@ func withBook(ctx context.Context, a *cli.App, want source.Access, do func(tenan
 	return err
 }
 
-// administer is what a command does with the book, as the admin API does it.
+// administer is the service through which commands and the admin API change the book.
 func administer(a *cli.App, b tenant.Book) admin.Service {
 	who := actor(a)
 	return admin.Service{Book: b, Who: who, Now: a.Env.Now, At: source.BookName(a),

@@ -7,7 +7,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 )
 
-// A tenant is erased only if that is confirmed; the receipt says what went and what remains.
+// A tenant is erased only if that is confirmed; the receipt counts the erased data and lists the rest.
 func TestTenantErase(t *testing.T) {
 	d := newTeamDesk(t)
 	d.run("tenant", "add", "ann").wants(t, cli.ExitDone)

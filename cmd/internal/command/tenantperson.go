@@ -48,13 +48,7 @@ the tenant's sessions; erase waits for that. Interrupted, it can be repeated.`,
 			if err := f.confirm(ctx, a, what); err != nil {
 				return err
 			}
-			done := a.Progress("erasing")
-			receipt, err := administer(a, b).Erase(ctx, args[0], args[1])
-			done()
-			if err != nil {
-				return err
-			}
-			return tellErasure(a, receipt)
+			return eraseAndTell(ctx, a, b, args[0], args[1])
 		})
 	}
 	f.flags(cmd)

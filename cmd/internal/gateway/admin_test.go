@@ -94,11 +94,7 @@ func TestAdmin_changesWhatReplicasDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range l.relays {
-		if _, err := r.tenants.look(t.Context(), true); err != nil {
-			t.Fatal(err)
-		}
-	}
+	l.look()
 	do := func(method, path, body string, status int) string {
 		t.Helper()
 		got, text := l.get(method, "/~admin/v1"+path, root, body)

@@ -93,7 +93,7 @@ func (d *tenants) noteLook(ctx context.Context, e tenant.Entry) error {
 	return nil
 }
 
-// service is what the admin API works on for who asks.
+// service is the admin API's service for the client of a request.
 func (d *tenants) service(ctx context.Context) (admin.Service, error) {
 	b := d.book.Load()
 	if b == nil {

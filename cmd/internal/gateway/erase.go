@@ -199,7 +199,7 @@ func eraserOf(kept store.Store) (store.Eraser, error) {
 	return nil, errors.New("this store cannot erase")
 }
 
-// complete says in a receipt who erased it, when, and what remains.
+// complete adds to a receipt who erased it, when, and the data that remains.
 func (e Eraser) complete(r *tenant.Erasure) {
 	r.By, r.Time, r.Remains = e.Who, e.App.Env.Now().UTC().Truncate(time.Millisecond), e.remains()
 }

@@ -55,7 +55,7 @@ func (r *Relay) away() float64 {
 	return 0
 }
 
-// lost reports whether the store of somebody, of the person or of a tenant, does not answer.
+// lost reports whether a store, the person's or a tenant's, does not answer.
 func (r *Relay) lost() bool {
 	return slices.ContainsFunc(r.everybody(), func(m *tenantState) bool {
 		m.mu.Lock()

@@ -26,11 +26,7 @@ func (l *till) of(person string) string {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	for _, r := range l.relays {
-		if _, err := r.tenants.look(l.t.Context(), true); err != nil {
-			l.t.Fatal(err)
-		}
-	}
+	l.look()
 	return shown
 }
 

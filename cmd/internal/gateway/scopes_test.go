@@ -22,11 +22,7 @@ func (l *till) with(scopes ...tenant.Scope) (shown string, kept tenant.Token) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	for _, r := range l.relays {
-		if _, err := r.tenants.look(l.t.Context(), true); err != nil {
-			l.t.Fatal(err)
-		}
-	}
+	l.look()
 	return shown, kept
 }
 

@@ -44,7 +44,7 @@ func BookAt(a *cli.App) string {
 	return filepath.Join(filepath.Dir(storeName(a)), tenantsDir, "book.sqlite") // no store of a tenant is called so
 }
 
-// BookName is where the book is, for people: the address of a database has a password in it.
+// BookName names the book's place for people: the address of a database has a password in it.
 func BookName(a *cli.App) string {
 	if at := BookAt(a); !store.IsURL(at) {
 		return at
