@@ -46,6 +46,7 @@ func TestSessionDelete(t *testing.T) {
 	d.run("tenant", "add", "ann").wants(t, cli.ExitDone)
 	d.run("session", "delete", "live_1", "--tenant", "ann", "--yes").wants(t, cli.ExitFailed, "live_1")
 	d.run("session", "delete", "live_1", "--tenant", "bob", "--yes").wants(t, cli.ExitUsage, "not found")
+	d.run("tenant", "token", "add", "ann", "--owner", "eve@example.com").wants(t, 0, "")
 	o = d.run("tenant", "person", "erase", "ann", "eve@example.com", "--yes", "--json")
 	if o.wants(t, cli.ExitDone); !strings.Contains(o.stdout, `"person": "eve@example.com"`) {
 		t.Errorf("%s", o.stdout)
