@@ -56,23 +56,18 @@ type hostile struct {
 	since    int64 // the conversation's rows in the store come behind this number
 	attempts int
 
-	mu      sync.Mutex
-	said    map[string]session.Message            // what the model says, by the header of a request
-	history []session.Message                     // the client's, as of the newest request
-	body    []byte                                // as the client has sent it
-	loose   bool                                  // what arrives may come in any order
-	showed  map[string]map[[sha256.Size]byte]bool // messages as each gateway sent them, by gateway and life
-	doubted bool                                  // the newest request that arrived was not held against one before it
-	anew    bool                                  // the history is another one since the newest request
-	newest  int                                   // attempt that has arrived
-	before  [][sha256.Size]byte                   // messages of the newest request that arrived
-	aside   [][sha256.Size]byte                   // of one after it, by a gateway that could not know what others had decided
-	asked   []byte                                // by the client, when it did
-	sent    []byte                                // by the gateway
-	known   []string                              // decisions there were
-	asof    map[int][]string                      // decisions there were when an attempt began, nil if the database was away
-	trace   []string                              // of the newest requests that arrived
-	leaves  context.CancelFunc                    // ends the client's request when it arrives, if it is not nil
+	mu       sync.Mutex
+	said     map[string]session.Message // what the model says, by the header of a request
+	history  []session.Message          // the client's, as of the newest request
+	body     []byte                     // as the client has sent it
+	loose    bool                       // what arrives may come in any order
+	prefixes                            // of what arrives, by gateway and life
+	newest   int                        // attempt that has arrived
+	asked    []byte                     // by the client, when it did
+	sent     []byte                     // by the gateway
+	asof     map[int][]string           // decisions there were when an attempt began, nil if the database was away
+	trace    []string                   // of the newest requests that arrived
+	leaves   context.CancelFunc         // ends the client's request when it arrives, if it is not nil
 }
 
 // besieger is a hostile client.
@@ -95,8 +90,8 @@ func (h *hostile) converse() bool {
 	h.token, h.key = h.team.tokens[h.tenant], "sk-"+h.word+"key"
 	h.held++
 	h.said, h.asof = map[string]session.Message{}, map[int][]string{}
-	h.history, h.before, h.asked, h.known, h.anew = nil, nil, nil, nil, true
-	h.showed, h.doubted = map[string]map[[sha256.Size]byte]bool{}, false
+	h.history, h.asked = nil, nil
+	h.prefixes = prefixes{anew: true, showed: map[string]map[[sha256.Size]byte]bool{}}
 	h.mu.Unlock()
 	h.session, h.stopped = "", false
 	if h.number%perTenant != perTenant-1 {
@@ -506,73 +501,36 @@ func (h *hostile) arrived(q *llmtest.Request) {
 	if h.loose || number < h.newest {
 		return
 	}
-	same, prefix := len(d.receipts) == len(h.known), -1
-	now := make([][sha256.Size]byte, len(q.Messages))
+	now := make(hashes, len(q.Messages))
 	for i := range q.Messages {
 		now[i] = sha256.Sum256([]byte(said(&q.Messages[i])))
 	}
-	if !h.anew {
-		prefix = differ(h.before, now)
-	}
-	goesOn := prefix >= 0 && h.aside != nil && differ(h.aside, now) < 0 // with what was sent last
-	if goesOn {
-		prefix = -1
-	}
+	since := time.Since(time.Unix(0, m.struck.Load()))
+	again := !h.anew && len(d.receipts) == len(h.known) && bytes.Equal(h.asked, h.body)
+	anew, before := h.anew, h.before
+	gate, life := came(q)
+	at, v := h.follow(now, fmt.Sprint(gate, " ", life), d.receipts, len(h.asof[number]), since < away)
 	h.trace = append(h.trace[max(0, len(h.trace)-9):], fmt.Sprintf(
 		"%s attempt %d at gateway %s: %d decisions, %d when it was asked, %d messages, another one from %d on, as it came: %t, another history: %t",
-		time.Now().Format("05.000"), number, q.Header.Get(gateHeader), len(d.receipts), len(h.asof[number]), len(now), prefix,
-		bytes.Equal(q.Body, h.body), h.anew))
-	gate, life := came(q)
-	process := fmt.Sprint(gate, " ", life)
-	showed := h.showed[process]
-	if showed == nil {
-		showed = map[[sha256.Size]byte]bool{}
-		h.showed[process] = showed
-	}
-	since := time.Since(time.Unix(0, m.struck.Load()))
-	fault := since < away
-	knew := prefix >= 0 && showed[h.before[prefix]] // it has sent that message as it was before
-	for _, message := range now {
-		showed[message] = true
-	}
-	if (prefix >= 0 && !h.doubted || goesOn) && same && fault && !knew {
+		time.Now().Format("05.000"), number, q.Header.Get(gateHeader), len(d.receipts), len(h.asof[number]), len(now), at,
+		bytes.Equal(q.Body, h.body), anew))
+	switch v {
+	case lacks:
 		m.add("requests without what others had decided while the database was away", 1)
 		m.latest(since)
-		h.aside = now
-		return // the next one goes on with this one, or with the one before
-	}
-	if prefix >= 0 && same && h.doubted { // the one before it was such a request
-		m.add("requests without what others had decided while the database was away", 1)
-		prefix, same = -1, false
-	}
-	if prefix >= 0 && same {
+		return
+	case diverges:
 		m.wrong("diverging prefixes", "client %d: message %d of %d is another one, and nothing was decided\n%s\n%s",
-			h.number, prefix, len(now), around(h.sent, q.Body), strings.Join(h.trace, "\n")+m.logs()+since.String())
+			h.number, at, len(now), around(h.sent, q.Body), strings.Join(h.trace, "\n")+m.logs()+since.String())
 	}
-	if same && !goesOn && !h.anew && bytes.Equal(h.asked, h.body) {
+	if again && differ(before, now) < 0 {
 		m.add("asked again to the byte", 1)
 		if !bytes.Equal(h.sent, q.Body) {
 			m.wrong("diverging bytes", "client %d: asked again it is another request, %s\n%s", h.number, around(h.sent, q.Body),
 				strings.Join(h.trace, "\n"))
 		}
 	}
-	h.newest, h.before, h.asked, h.sent, h.known = number, now, h.body, slices.Clone(q.Body), d.receipts
-	// A request that left while the database was away may lack what was decided while it was under way:
-	// the commit was made, and nobody heard of it.
-	meanwhile := !same && prefix < 0 && len(d.receipts) > len(h.asof[number])
-	// So may the next ones that go on with it, while the store cannot be read in time.
-	h.doubted = fault && (h.anew || meanwhile || h.doubted && same && prefix < 0)
-	h.aside, h.anew = nil, h.anew && fault
-}
-
-// differ is the first message that is another one in what goes on, -1 without any.
-func differ(before, now [][sha256.Size]byte) int {
-	for i := range min(len(before), len(now)) {
-		if before[i] != now[i] {
-			return i
-		}
-	}
-	return -1
+	h.newest, h.asked, h.sent = number, h.body, slices.Clone(q.Body)
 }
 
 // placed looks for each result that is not as the client has it in the store.
