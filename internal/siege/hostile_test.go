@@ -496,7 +496,7 @@ func (h *hostile) arrived(q *llmtest.Request) {
 			m.wrong("lost decisions", "of client %d: %s is not in the store any more: %s", h.number, receipt, d.receipts)
 		}
 	}
-	h.placed(q, d)
+	out := h.placed(q, d)
 	number := must(strconv.Atoi(q.Header.Get(askHeader)))
 	if h.loose || number < h.newest {
 		return
@@ -509,7 +509,7 @@ func (h *hostile) arrived(q *llmtest.Request) {
 	again := !h.anew && len(d.receipts) == len(h.known) && bytes.Equal(h.asked, h.body)
 	anew, before := h.anew, h.before
 	gate, life := came(q)
-	at, v := h.follow(now, fmt.Sprint(gate, " ", life), d.receipts, len(h.asof[number]), since < away)
+	at, v := h.follow(now, fmt.Sprint(gate, " ", life), d.receipts, out, since < away)
 	h.trace = append(h.trace[max(0, len(h.trace)-9):], fmt.Sprintf(
 		"%s attempt %d at gateway %s: %d decisions, %d when it was asked, %d messages, another one from %d on, as it came: %t, another history: %t",
 		time.Now().Format("05.000"), number, q.Header.Get(gateHeader), len(d.receipts), len(h.asof[number]), len(now), at,
@@ -533,8 +533,8 @@ func (h *hostile) arrived(q *llmtest.Request) {
 	h.newest, h.asked, h.sent = number, h.body, slices.Clone(q.Body)
 }
 
-// placed looks for each result that is not as the client has it in the store.
-func (h *hostile) placed(q *llmtest.Request, d standing) {
+// placed looks for each result that is not as the client has it in the store, and counts them.
+func (h *hostile) placed(q *llmtest.Request, d standing) (n int) {
 	outputs := map[string]string{}
 	for i := range h.history {
 		for _, p := range h.history[i].Parts {
@@ -543,7 +543,6 @@ func (h *hostile) placed(q *llmtest.Request, d standing) {
 			}
 		}
 	}
-	n := 0
 	for i := range q.Messages {
 		for _, p := range q.Messages[i].Parts {
 			if p.State == nil || outputs[p.CallID] == "" || p.State.Output == outputs[p.CallID] {
@@ -557,6 +556,7 @@ func (h *hostile) placed(q *llmtest.Request, d standing) {
 		}
 	}
 	h.team.add("placeholders that arrived", n)
+	return n
 }
 
 // decided is what the store has of this conversation.
