@@ -62,7 +62,7 @@ func (e *Engine) failed(op, id string, err error) error {
 
 func notFound(op, id, what string) *Error {
 	return &Error{Code: NotFound, Op: op, Session: id, Err: fmt.Errorf("there is no %s", what),
-		Hint: `"winnow explain SRC --all" lists the parts, "winnow show SRC" the receipts and markers`}
+		Hint: `"winnow explain SRC --all" lists the parts, "winnow inspect SRC --log" the receipts and markers`}
 }
 
 // Codes of errors. Those of refusals are in package rule.
@@ -121,7 +121,7 @@ func CodeOf(err error) rule.Code {
 	return ""
 }
 
-const tooLargeHint = "read pieces of it with the recall tool or winnow show, or make room first"
+const tooLargeHint = "read pieces of it with the recall tool or winnow inspect --log, or make room first"
 
 // refused is a refusal as an error.
 func refusedTo(op, id, what string, r *rule.Refusal) error {
@@ -130,7 +130,7 @@ func refusedTo(op, id, what string, r *rule.Refusal) error {
 	case TooLarge:
 		err.Hint = tooLargeHint
 	case Undone:
-		err.Hint = "winnow redo makes it count again"
+		err.Hint = "winnow redo reapplies it"
 	}
 	return err
 }

@@ -197,7 +197,7 @@ func (m *chat) restart(string) tea.Cmd {
 	cmd := m.enter("")
 	text := "a new session begins with your next message"
 	if before != "" {
-		text += "; the one before is kept: /sessions, or winnow show " + before
+		text += "; the one before is kept: /sessions, or winnow inspect --log " + before
 	}
 	m.tell(text)
 	return cmd

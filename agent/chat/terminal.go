@@ -171,7 +171,7 @@ func (m *chat) leave(out io.Writer) error {
 		return nil
 	}
 	if cut && m.session.id != "" {
-		text := "· the beginning is left out: winnow show " + m.session.id
+		text := "· the beginning is left out: winnow inspect --log " + m.session.id
 		lines = slices.Insert(lines, 0, draw.Paint(m.style.Dim, text), "")
 	}
 	w := colorprofile.NewWriter(out, m.config.Environ)

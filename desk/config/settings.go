@@ -132,10 +132,10 @@ func (s Settings) Validate() error {
 	}
 	wrongModels(s.Models, func(key, format string, args ...any) { bad("models."+key, format, args...) })
 	if s.Model != "" && !strings.Contains(strings.Trim(s.Model, "/"), "/") {
-		bad("model", "%q is not a model; write provider/model, as `winnow models` lists them", s.Model)
+		bad("model", "%q is not a model; write provider/model, as `winnow config models` lists them", s.Model)
 	}
 	if !slices.Contains([]string{"", "auto", "off"}, s.Titles) && !strings.Contains(strings.Trim(s.Titles, "/"), "/") {
-		bad("titles", "%q is not a model; write provider/model, as `winnow models` lists them, or auto or off",
+		bad("titles", "%q is not a model; write provider/model, as `winnow config models` lists them, or auto or off",
 			s.Titles)
 	}
 	if !slices.Contains([]string{"", "off", "bell", "osc9", "osc777"}, s.Notify) {

@@ -199,7 +199,7 @@ func TestExplain_whatProtectsAPart(t *testing.T) {
 			"it belongs to the last 2 turns, which stay whole"},
 		"a recent read": {recent,
 			&report.Kept{By: report.ByAge, What: "", Switch: "strategies.balancedPruning.quietSteps"},
-			"files would leave it out, but it is too new: it stays for 5 steps"},
+			"files would leave it out, but too recent: it stays for 5 steps"},
 		"the last turn": {active, &report.Kept{By: report.ByTurns, What: "", Switch: "compaction.protectTurns"},
 			"it belongs to the last 2 turns, which stay whole"},
 	} {

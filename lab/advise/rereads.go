@@ -174,7 +174,7 @@ func findFiles(sessions []Session, kind string, of func(*rereads) (times int, co
 		list = append(list, fmt.Sprintf("%s (%s, %s)", n.name, quantity.Times(count[n.name]),
 			quantity.Dollars(n.dollars)))
 	}
-	f.Evidence = []string{"The dearest files: " + strings.Join(list, ", ") + ".", x.dearest()}
+	f.Evidence = []string{"The most expensive files: " + strings.Join(list, ", ") + ".", x.dearest()}
 	where := fmt.Sprintf("%s in %s", quantity.Times(times), quantity.Plural(in, "session", "sessions"))
 	if kind == Rereads {
 		f.Title = "Files were read again " + where + ", unchanged and still in the context"

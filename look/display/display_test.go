@@ -130,7 +130,7 @@ func TestVerdict_saysWhetherTheWindowFits(t *testing.T) {
 	}{
 		{report.Window{Tokens: 60_000, Overhead: 10_000, Usable: 148_000}, "it fits, with room for 78,000 more", Fits},
 		{report.Window{Tokens: 148_000, Usable: 148_000, Overflow: true}, "the usable window is full", Over},
-		{report.Window{Tokens: 149_500, Usable: 148_000, Overflow: true}, "1,500 over the usable window", Over},
+		{report.Window{Tokens: 149_500, Usable: 148_000, Overflow: true}, "1,500 over the limit", Over},
 		{report.Window{Tokens: 10}, "the window of opus is unknown", Unknown},
 	} {
 		if got, fit := Verdict(c.window, "anthropic/opus"); got != c.want || fit != c.fit {
@@ -147,7 +147,7 @@ func TestVerdictAfter_takesTheLimitOfTheReceiptIfTheSessionHasNone(t *testing.T)
 		fit    Fit
 	}{
 		{report.Window{}, "it fits, with room for 1,000 more", Fits},
-		{report.Window{Overhead: 1_500}, "still 500 over the usable window", Over},
+		{report.Window{Overhead: 1_500}, "still 500 over the limit", Over},
 		{report.Window{Usable: 20_000}, "it fits, with room for 11,000 more", Fits},
 	} {
 		if got, fit := VerdictAfter(&r, c.window); got != c.want || fit != c.fit {

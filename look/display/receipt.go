@@ -38,13 +38,13 @@ func Verdict(w report.Window, model string) (string, Fit) {
 	case w.Usable <= 0:
 		return "the window of " + ModelName(model) + " is unknown", Unknown
 	case v != nil && v.Overflow:
-		return quantity.Number(v.Total-v.Usable) + " over the usable window, as reported", Over
+		return quantity.Number(v.Total-v.Usable) + " over the limit, according to the provider", Over
 	case !w.Overflow && used > w.Usable:
-		return "the next request is estimated " + quantity.Number(used-w.Usable) + " over the usable window", Over
+		return "the next request is estimated " + quantity.Number(used-w.Usable) + " over the limit", Over
 	case w.Overflow && used <= w.Usable:
 		return "the usable window is full", Over
 	case w.Overflow:
-		return quantity.Number(used-w.Usable) + " over the usable window", Over
+		return quantity.Number(used-w.Usable) + " over the limit", Over
 	}
 	return room(w.Usable - used), Fits
 }
@@ -61,7 +61,7 @@ func Reported(w report.Window) *report.Verdict {
 // Formula says in words what the verdict of a policy counts of a report.
 func Formula(policyName string) string {
 	if policyName == policy.Balanced {
-		return "with cache writes and what came since"
+		return "including cache writes and later messages"
 	}
 	return "input + cache reads + output, as " + policyName + " counts"
 }
@@ -73,7 +73,7 @@ func VerdictAfter(r *pivot.Receipt, w report.Window) (string, Fit) {
 	case usable == 0:
 		return "", Unknown
 	case used >= usable:
-		return "still " + quantity.Number(used-usable) + " over the usable window", Over
+		return "still " + quantity.Number(used-usable) + " over the limit", Over
 	}
 	return room(usable - used), Fits
 }

@@ -20,7 +20,7 @@ import (
 var daysMarkup string
 
 // Days writes what the sessions of a computer cost on some days as one page: by day, product,
-// project and model, the dearest sessions, what the gateway saved, and what to do. Secrets in it
+// project and model, the most expensive sessions, what the gateway saved, and what to do. Secrets in it
 // are masked, unless they are kept.
 func Days(w io.Writer, d report.Days, keepSecrets bool) error {
 	if !keepSecrets {
@@ -46,6 +46,9 @@ type daysDocument struct {
 	Gateway           *gatewayView
 	Advice            []adviceRow
 }
+
+// mostDear is how many of the most expensive sessions are shown.
+const mostDear = 10
 
 type dayRow struct{ Day, Cost, By string }
 
@@ -85,7 +88,7 @@ func newDaysDocument(r *report.Days) *daysDocument {
 			d.Tables = append(d.Tables, t)
 		}
 	}
-	for _, s := range r.Dearest {
+	for _, s := range r.Dearest[:min(len(r.Dearest), mostDear)] {
 		d.Dearest = append(d.Dearest, dearOf(&s))
 	}
 	d.gateway(r.Gateway)
@@ -97,7 +100,7 @@ func newDaysDocument(r *report.Days) *daysDocument {
 		d.Advice = append(d.Advice, one)
 	}
 	d.Contents = contentsOf(section{"#days", "By day", true}, section{"#where", "Where it went", len(d.Tables) > 0},
-		section{"#sessions", "The dearest sessions", len(d.Dearest) > 0}, section{"#gateway", "The gateway", true},
+		section{"#sessions", "Most expensive sessions", len(d.Dearest) > 0}, section{"#gateway", "The gateway", true},
 		section{"#advice", "Advice", len(d.Advice) > 0})
 	return d
 }

@@ -120,7 +120,7 @@ func newDocument(c Content) *document {
 		d.Wishes = append(d.Wishes, visible(text))
 	}
 	for _, p := range r.Pins {
-		one := pin{Text: visible(p.Text), Note: visible(p.Note), Undo: d.command("winnow pin --remove",
+		one := pin{Text: visible(p.Text), Note: visible(p.Note), Undo: d.command("winnow protect --remove",
 			cmp.Or(p.Part, p.ID))}
 		if p.Message != "" {
 			one.Text = "message " + visible(p.Message)

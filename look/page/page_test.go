@@ -258,7 +258,7 @@ func TestWrite_ofACompaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	html = written(t, d.content())
-	if !strings.Contains(html, "Make it count again with") || strings.Contains(html, `class="faultline"`) {
+	if !strings.Contains(html, "Reapply it with") || strings.Contains(html, `class="faultline"`) {
 		t.Error("an undone pivot is not shown as one")
 	}
 }
@@ -487,7 +487,7 @@ func TestWrite_ofAPruning(t *testing.T) {
 	if _, err := d.engine.Undo(t.Context(), d.id, r.ID); err != nil {
 		t.Fatal(err)
 	}
-	want := "make it count again with <code>winnow redo session.json " + r.ID
+	want := "reapply it with <code>winnow redo session.json " + r.ID
 	if html := written(t, d.content()); !strings.Contains(html, want) || strings.Contains(html, "winnow undo session.json "+r.ID) {
 		t.Errorf("an undone pruning is not shown as one: want %q and no undo", want)
 	}

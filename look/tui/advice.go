@@ -27,7 +27,7 @@ func (p Painter) Advice(r advise.Report) {
 	pg.gap()
 	switch n := len(r.Findings); {
 	case n == 0 && r.Sessions == r.Unreported:
-		pg.words(span{}, normal, "There is nothing to judge by.", 2)
+		pg.words(span{}, normal, "No session can be judged.", 2)
 	case n == 0:
 		pg.words(span{}, normal, "Nothing to advise: no change would save more than its error.", 2)
 	case n > 1:

@@ -25,7 +25,7 @@ func advice() advise.Report {
 func TestAdvice_nothingIsALine(t *testing.T) {
 	for want, r := range map[string]advise.Report{
 		"Nothing to advise: no change would save more than its error.": {Sessions: 3, Cost: 2, Dropped: 5},
-		"There is nothing to judge by.":                                {Sessions: 3, Unreported: 3},
+		"No session can be judged.":                                    {Sessions: 3, Unreported: 3},
 	} {
 		var out bytes.Buffer
 		Painter{W: &out, Width: 80}.Advice(r)

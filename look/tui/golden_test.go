@@ -69,7 +69,7 @@ func overflowing() report.Report {
 			Refusals: []rule.Refusal{
 				{Code: rule.Protected, Rule: "files", Part: "prt_4", Reason: ".env is protected"},
 				{Code: rule.Protected, Rule: "files", Part: "prt_5", Reason: "kiln/AGENTS.md is protected"},
-				{Code: rule.Recent, Rule: "inputs", Part: "prt_6", Reason: "it is too new: it stays for 5 steps"},
+				{Code: rule.Recent, Rule: "inputs", Part: "prt_6", Reason: "too recent: it stays for 5 steps"},
 				{Code: rule.TooSmall, Rule: "urls", Part: "prt_7", Reason: "its placeholder would be about as large"},
 				{Code: rule.TooSmall, Rule: "urls", Part: "prt_8", Reason: "its placeholder would be about as large"},
 				{Code: rule.TooSmall, Rule: "urls", Part: "prt_9", Reason: "its placeholder would be about as large"},
@@ -199,7 +199,7 @@ func explained() []report.Part {
 			Findings: report.Findings{
 				Elisions: []report.Reason{standing},
 				Refusals: []rule.Refusal{{Code: rule.Recent, Rule: "inputs",
-					Reason: "it is too new: it stays for 5 steps"}},
+					Reason: "too recent: it stays for 5 steps"}},
 			},
 			Undo: "winnow restore kiln.jsonl b7xq2e",
 			Pieces: []report.Piece{
@@ -220,10 +220,10 @@ func explained() []report.Part {
 			Part: "prt_41", Handle: "k3f9a2", Type: "tool", Tool: "read", Target: "kiln/firing/cooling_curve.go",
 			Step: 41, Turn: 3, Tokens: 3_910, Shown: 3_910,
 			Zone: report.Guarded, Rule: "backward",
-			Because: "backward would leave it out, but others were left out because it shows what they showed: read kiln/firing/cooling_curve.go (step 9, b7xq2e)",
+			Because: "backward would leave it out, but latest copy; older ones were left out: read kiln/firing/cooling_curve.go (step 9, b7xq2e)",
 			Findings: report.Findings{
 				Refusals: []rule.Refusal{{Code: rule.Covers, Rule: "backward",
-					Reason: "others were left out because it shows what they showed"}},
+					Reason: "latest copy; older ones were left out"}},
 				StandsFor: []report.Ref{{Part: "prt_12", Handle: "b7xq2e", Type: "tool", Tool: "read",
 					Target: "kiln/firing/cooling_curve.go", Step: 9}},
 			},
@@ -343,7 +343,7 @@ func TestPainter_saysTheConclusionFirst(t *testing.T) {
 		report report.Report
 		want   string
 	}{
-		"over":    {overflowing(), "200,400 tokens in 61 messages; 65,000 over the usable window"},
+		"over":    {overflowing(), "200,400 tokens in 61 messages; 65,000 over the limit"},
 		"fits":    {fits, "100,000 tokens in 61 messages; it fits, with room for 35,400 more"},
 		"meets":   {meets, "135,400 tokens in 61 messages; the usable window is full"},
 		"unknown": {small(), "12 tokens in 2 messages; the window of anvil is unknown"},

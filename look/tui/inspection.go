@@ -155,7 +155,7 @@ func (pg *page) windowNow(r report.Report) {
 	}
 	rows := [][]span{
 		row("█", barTone, "messages", normal, max(0, w.Tokens), messages),
-		row("▒", foldedTone, "system, tools", normal, max(0, w.Overhead), "what every request carries besides"),
+		row("▒", foldedTone, "system, tools", normal, max(0, w.Overhead), "sent with every request"),
 	}
 	if w.Overhead <= 0 {
 		rows[1] = []span{say(foldedTone, "▒"), say(normal, "system, tools"), say(normal, "?"),
@@ -294,7 +294,7 @@ func (pg *page) refusals(all []rule.Refusal) {
 	if len(sums) == 0 {
 		return
 	}
-	pg.heading("Stays", "what rules found and left alone")
+	pg.heading("Stays", "skipped candidates")
 	var rows [][]span
 	for _, s := range sums[:min(len(sums), mostRefusals)] {
 		reason := display.Refused(s.Reason, s.Code)

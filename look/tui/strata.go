@@ -22,7 +22,7 @@ var zones = [...]zone{
 	{report.Folded, "·", foldedTone, "replaced by the summary"},
 	{report.Summary, "◆", summaryTone, "the summary, and what it carries over"},
 	{report.Pruned, "░", prunedTone, "left out; a placeholder is shown"},
-	{report.Prunable, "▒", prunableTone, "could go: a rule would leave it out"},
+	{report.Prunable, "▒", prunableTone, "a rule would leave it out"},
 	{report.Guarded, "█", guardedTone, "tool output that stays"},
 	{report.Talk, "≡", talkTone, "what was said and asked"},
 	{report.ActiveNow, "▓", activeTone, "the last turns, left alone"},

@@ -114,7 +114,7 @@ func (w Window) may(name string, x *Item, field Field, age Age) (Refusal, bool) 
 	case w.Pinned(x.Part.ID, x.Message):
 		return no(Protected, "pinned")
 	case !age.reached(x, &w.timeline.now):
-		return no(Recent, "it is too new: "+age.String())
+		return no(Recent, "too recent: "+age.String())
 	}
 	if why := w.Facts.guarded(w.Guard, x); why != "" {
 		return no(Protected, why)

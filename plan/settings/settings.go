@@ -156,7 +156,7 @@ func (s Settings) Validate() error {
 		}
 	}
 	if m := s.Compaction.Model; m != "" && !strings.Contains(strings.Trim(m, "/"), "/") {
-		bad("compaction.model", "%q is not a model; write provider/model, as `winnow models` lists them", m)
+		bad("compaction.model", "%q is not a model; write provider/model, as `winnow config models` lists them", m)
 	}
 	if t := s.Compaction.Temperature; t != nil && !(*t >= 0 && *t <= 2) {
 		bad("compaction.temperature", "%v: give a number from 0 to 2, or null for the provider's default", *t)

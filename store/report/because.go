@@ -19,7 +19,7 @@ const (
 	ByPin    Protection = "pin"
 	ByTool   Protection = "tool"   // the tool is protected
 	ByPath   Protection = "path"   // the file that it is about is
-	ByAge    Protection = "age"    // it is too new for the rule that found it
+	ByAge    Protection = "age"    // too recent for the rule that found it
 	ByTurns  Protection = "turns"  // it belongs to the last turns
 	ByNewest Protection = "newest" // it is among the newest tool output
 	ByTail   Protection = "tail"   // a compaction kept it word for word
@@ -56,9 +56,9 @@ func (x *explainer) because(of *Explanation, p *session.Part, at int) {
 	case of.Zone == Prunable:
 		of.Rule, of.Because = of.Candidates[0].Rule, sentences(of.Candidates, " would leave it out: ")
 	case of.Pinned && !x.pins.Pinned(of.Part):
-		of.Because, of.Undo = "its message is pinned", "winnow pin --remove "+x.s.id()+" "+of.Message
+		of.Because, of.Undo = "its message is pinned", "winnow protect --remove "+x.s.id()+" "+of.Message
 	case of.Pinned:
-		of.Because, of.Undo = "it is pinned", "winnow pin --remove "+x.s.id()+" "+of.Part
+		of.Because, of.Undo = "it is pinned", "winnow protect --remove "+x.s.id()+" "+of.Part
 	case len(of.Refusals) > 0:
 		of.Rule, of.Because = of.Refusals[0].Rule, refused(of)
 	default:

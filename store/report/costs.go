@@ -44,7 +44,7 @@ type Costs struct {
 
 // Kinds of costs that are no kinds of parts.
 const (
-	Besides   = "system, tools" // what every request carries besides the messages
+	Besides   = "system, tools" // sent with every request the messages
 	Answers   = "answers"       // what the model wrote, when it wrote it
 	Summaries = "writing summaries"
 	SubAgents = "sub-agents"

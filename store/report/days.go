@@ -14,89 +14,135 @@ type Spending struct {
 	Hour     session.Millis `json:"hour"` // when it begins; 0 where the log does not say when
 	Model    string         `json:"model,omitzero"`
 	Requests int            `json:"requests"`
-	Cost     float64        `json:"cost"` // US dollars, of those whose cost is known
+	Cost     float64        `json:"cost"`             // US dollars, of those whose cost is known
+	Tokens   int            `json:"tokens,omitzero"`  // that models read, from caches too, and wrote
+	Prompts  int            `json:"prompts,omitzero"` // of these, read
+	Cached   int            `json:"cached,omitzero"`  // of these, read from a cache
 	// Agent says that they are of sub-agents that the same log tells of.
 	Agent bool `json:"agent,omitzero"`
 }
 
 // Worked is a session for SumDays.
 type Worked struct {
-	Word    string // for it on the command line
-	Title   string
-	Product string
-	Project string // folder; "" is unknown
-	Sub     bool   // it works for another
+	Word    string `json:"session"` // for it on the command line
+	Title   string `json:"title"`
+	Product string `json:"product"`
+	Project string `json:"project,omitzero"` // folder; "" is unknown
+	Sub     bool   `json:"-"`                // it works for another
 	// Apart says that the sub-agents that it tells of have sessions of their own.
-	Apart    bool
-	Updated  session.Millis
-	Uncosted int // requests of unknown cost
-	Spent    []Spending
+	Apart    bool           `json:"-"`
+	Updated  session.Millis `json:"updated"`
+	Uncosted int            `json:"uncosted,omitzero"` // requests of unknown cost
+	Spent    []Spending     `json:"-"`
 }
 
 // DayCost is what a calendar day cost, US dollars.
 type DayCost struct {
-	Day       string // 2006-01-02
-	Cost      float64
-	ByProduct map[string]float64
+	Day       string             `json:"day"` // 2006-01-02
+	Cost      float64            `json:"cost"`
+	ByProduct map[string]float64 `json:"byProduct"`
 }
 
 // SpentOn is what went to one product, project or model.
 type SpentOn struct {
-	Name     string
-	Sessions int // sub-agents not among them
-	Cost     float64
+	Name     string  `json:"name"`
+	Sessions int     `json:"sessions"` // sub-agents not among them
+	Cost     float64 `json:"cost"`
 	// Uncosted is how many sessions have requests of unknown cost there, which Cost
 	// leaves out.
-	Uncosted int
+	Uncosted int `json:"uncosted,omitzero"`
 }
 
 // DearSession is a session with what it cost within the days.
 type DearSession struct {
 	Worked
-	Requests int
-	Cost     float64
+	Requests int     `json:"requests"`
+	Tokens   int     `json:"tokens"`
+	Cost     float64 `json:"cost"`
+	Cut      bool    `json:"cut,omitzero"` // it has requests outside the days, which are not counted
 }
 
 // Finding is something to do about costs.
 type Finding struct {
-	Title    string
-	Dollars  float64 // that it would save; 0 is unknown
-	Evidence string
-	Command  string // what to type, or the line to change
+	Title    string  `json:"title"`
+	Dollars  float64 `json:"dollars"` // that it would save; 0 is unknown
+	Evidence string  `json:"evidence"`
+	Command  string  `json:"command"` // what to type, or the line to change
 }
 
 // Days says what some days cost, over all sessions of a computer. Amounts are US dollars, of the
 // requests whose cost is known.
 type Days struct {
-	Since, Until string    // the first and the last day, 2006-01-02
-	Days         []DayCost // each of them, the oldest first
-	Products     []SpentOn // the dearest first, as what follows
-	Projects     []SpentOn
-	Models       []SpentOn
-	Dearest      []DearSession // sub-agents not among them
-	Sessions     int           // that worked on these days, without sub-agents
-	Requests     int
-	Cost         float64
-	Uncosted     int // sessions with requests of unknown cost
+	Since    string        `json:"since"`    // the first day, 2006-01-02
+	Until    string        `json:"until"`    // the last one
+	Days     []DayCost     `json:"days"`     // each of them, the oldest first
+	Products []SpentOn     `json:"products"` // the most expensive first, as what follows
+	Projects []SpentOn     `json:"projects"`
+	Models   []SpentOn     `json:"models"`
+	Dearest  []DearSession `json:"sessionList"` // each of them, sub-agents not among them
+	Sessions int           `json:"sessions"`    // that worked on these days, without sub-agents
+	Requests int           `json:"requests"`
+	Cost     float64       `json:"cost"`
+	Prompts  int           `json:"prompts"`           // tokens that models read
+	Cached   int           `json:"cached"`            // tokens of these that were in the provider's cache
+	Uncosted int           `json:"uncosted,omitzero"` // sessions with requests of unknown cost
+	Cut      int           `json:"cut,omitzero"`      // sessions with requests outside the days, which are not counted
 
 	// Gateway is what went through winnow's gateway on these days, nil where nothing did.
-	Gateway *Gain
-	// Advice is what would save most, dearest first.
-	Advice []Finding
+	Gateway *Gain `json:"-"`
+	// Advice is what would save most, the largest first.
+	Advice []Finding `json:"advice,omitempty"`
 }
 
-// mostDear is how many of the dearest sessions are told.
-const mostDear = 10
+// Span is some calendar days, as a zone has them.
+type Span struct {
+	names []string // 2006-01-02, the oldest first
+	zone  *time.Location
+}
+
+// LastDays are the last calendar days until a moment of the last one, as its zone has them.
+func LastDays(days int, until time.Time) Span {
+	p := Span{zone: until.Location()}
+	for back := days - 1; back >= 0; back-- {
+		day := time.Date(until.Year(), until.Month(), until.Day()-back, 12, 0, 0, 0, p.zone)
+		p.names = append(p.names, day.Format(time.DateOnly))
+	}
+	return p
+}
+
+// Has reports whether a moment is within the days.
+func (p Span) Has(t time.Time) bool {
+	_, there := slices.BinarySearch(p.names, t.In(p.zone).Format(time.DateOnly))
+	return there
+}
+
+// Of is what a session cost within the days; each, if it is not nil, has every day and model of it.
+func (p Span) Of(s Worked, each func(day int, spent *Spending)) DearSession {
+	one := DearSession{Worked: s}
+	for i := range s.Spent {
+		spent := &s.Spent[i]
+		if spent.Agent && s.Apart {
+			continue
+		}
+		day, there := slices.BinarySearch(p.names, dayOf(cmp.Or(spent.Hour, s.Updated), p.zone))
+		if !there {
+			one.Cut = true
+			continue
+		}
+		one.Requests, one.Tokens, one.Cost = one.Requests+spent.Requests, one.Tokens+spent.Tokens, one.Cost+spent.Cost
+		if each != nil {
+			each(day, spent)
+		}
+	}
+	return one
+}
 
 // SumDays sums up what sessions cost on some calendar days, as a zone has them; until is a moment
 // of the last one.
 func SumDays(sessions []Worked, days int, until time.Time) Days {
-	zone := until.Location()
+	span := LastDays(days, until)
 	d := Days{Until: until.Format(time.DateOnly)}
-	at := map[string]int{}
-	for back := days - 1; back >= 0; back-- {
-		name := time.Date(until.Year(), until.Month(), until.Day()-back, 12, 0, 0, 0, zone).Format(time.DateOnly)
-		at[name] = len(d.Days)
+	for _, name := range span.names {
 		d.Days = append(d.Days, DayCost{Day: name, ByProduct: map[string]float64{}})
 	}
 	if len(d.Days) > 0 {
@@ -104,23 +150,21 @@ func SumDays(sessions []Worked, days int, until time.Time) Days {
 	}
 	products, projects, models := sums{}, sums{}, sums{}
 	for _, s := range sessions {
-		one := DearSession{Worked: s}
 		byModel := map[string]float64{}
-		for _, spent := range s.Spent {
-			day, there := at[dayOf(cmp.Or(spent.Hour, s.Updated), zone)]
-			if !there || spent.Agent && s.Apart {
-				continue
-			}
+		one := span.Of(s, func(day int, spent *Spending) {
 			d.Days[day].Cost += spent.Cost
 			d.Days[day].ByProduct[s.Product] += spent.Cost
 			byModel[spent.Model] += spent.Cost
-			one.Requests, one.Cost = one.Requests+spent.Requests, one.Cost+spent.Cost
-		}
+			d.Prompts, d.Cached = d.Prompts+spent.Prompts, d.Cached+spent.Cached
+		})
 		if one.Requests == 0 {
 			continue
 		}
 		if s.Uncosted > 0 {
 			d.Uncosted++
+		}
+		if one.Cut {
+			d.Cut++
 		}
 		d.Requests, d.Cost = d.Requests+one.Requests, d.Cost+one.Cost
 		unknown := s.Uncosted > 0
@@ -138,7 +182,6 @@ func SumDays(sessions []Worked, days int, until time.Time) Days {
 	slices.SortStableFunc(d.Dearest, func(a, b DearSession) int {
 		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Updated, a.Updated), cmp.Compare(a.Word, b.Word))
 	})
-	d.Dearest = d.Dearest[:min(len(d.Dearest), mostDear)]
 	return d
 }
 
@@ -192,6 +235,9 @@ func Spendings(of []Request) []Spending {
 		}
 		one := &all[at[k]]
 		one.Requests, one.Cost = one.Requests+r.Bill.Requests, one.Cost+r.Bill.Cost
+		u := &r.Bill.Usage
+		one.Tokens, one.Prompts = one.Tokens+u.Prompt()+u.Output+u.Reasoning, one.Prompts+u.Prompt()
+		one.Cached += u.Cache.Read
 	}
 	slices.SortFunc(all, func(a, b Spending) int {
 		return cmp.Or(cmp.Compare(a.Hour, b.Hour), cmp.Compare(a.Model, b.Model))

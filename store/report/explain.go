@@ -306,7 +306,7 @@ func (s *Session) quotations() map[string]*Quoted {
 		}
 		for _, p := range s.State.Pins {
 			if p.ID == n.Kept {
-				q.Time, q.Undo = p.Time, "winnow pin --remove "+s.id()+" "+p.ID
+				q.Time, q.Undo = p.Time, "winnow protect --remove "+s.id()+" "+p.ID
 			}
 		}
 		for _, part := range n.Quotes {

@@ -240,15 +240,15 @@ func explainError(err error) (text string, hints []string) {
 		hints = append(hints, "check the path of the configuration")
 	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
 		text = strings.Replace(text, path.Error(), path.Path+": there is no such file", 1)
-		hints = append(hints, "check the path; `winnow list` shows the sessions in the store")
+		hints = append(hints, "check the path; `winnow ls --store` shows the sessions in the store")
 	case errors.Is(err, opencodedb.ErrNotFound):
-		hints = append(hints, "`winnow list --everywhere` shows the sessions on this computer")
+		hints = append(hints, "`winnow ls` shows the sessions on this computer")
 	case errors.Is(err, format.ErrReadOnly):
 		hints = append(hints, "write it in another format, for example with --format opencode")
 	case errors.Is(err, syscall.ENOSPC):
 		hints = append(hints, "make room on the disk and try again; nothing was half-written")
 	case errors.Is(err, fs.ErrNotExist):
-		hints = append(hints, "check the path; `winnow list` shows the sessions in the store")
+		hints = append(hints, "check the path; `winnow ls --store` shows the sessions in the store")
 	case errors.Is(err, fs.ErrPermission):
 		hints = append(hints, "check who may read and write there")
 	}

@@ -184,15 +184,9 @@ func recent(ctx context.Context, a *cli.App, reader *simulation.Reader, doc advi
 	}
 	since := a.Env.Now().Add(-time.Duration(doc.Days) * 24 * time.Hour)
 	found = slices.DeleteFunc(found, func(s discover.Found) bool {
-		return s.Updated.Before(since) || doc.Project != "" && !below(s.Project, doc.Project)
+		return s.Updated.Before(since) || doc.Project != "" && !source.Below(s.Project, doc.Project)
 	})
 	return reader.Found(found, problems), nil
-}
-
-// below reports whether a folder is another one, or below it.
-func below(folder, top string) bool {
-	rest, err := filepath.Rel(top, folder)
-	return folder != "" && err == nil && rest != ".." && !strings.HasPrefix(rest, ".."+string(filepath.Separator))
 }
 
 // relayed adds what the gateway saw: tools that were declared and not called, and requests beside

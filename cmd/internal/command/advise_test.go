@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/lab/advise"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/recall"
@@ -106,7 +107,7 @@ func TestAdvise_whatIsWrittenInAProject(t *testing.T) {
 func TestAdvise_belowAFolder(t *testing.T) {
 	for folder, want := range map[string]bool{"/work/app": true, "/work/app/sub": true, "/work/apple": false, "/work": false,
 		"": false, "/work/app/..hidden": true} {
-		if got := below(folder, "/work/app"); got != want {
+		if got := source.Below(folder, "/work/app"); got != want {
 			t.Errorf("%q below /work/app: %v, want %v", folder, got, want)
 		}
 	}

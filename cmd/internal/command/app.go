@@ -15,41 +15,20 @@ func root(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   programName(a),
 		Short: "Keep an agent's session inside its context window, without losing anything",
-		Long: `winnow shows where the tokens of a coding agent's session went, and makes the session
-smaller: old tool outputs are left out, the past is folded into a summary, and nothing is deleted.
-Without a command it shows the newest session of this folder, what it cost and what could be saved,
-and on a terminal takes a key for what to do with it.
-
-It reads and writes the session files of Claude Code, Codex, OpenCode, pi, Gemini CLI, Qwen Code,
-Copilot CLI and Cline, and request bodies of the Anthropic, OpenAI and Gemini APIs; it reads those of
-OpenHands and SWE-agent, and OpenCode's database.
-
-SRC is such a file, "-" for standard input, the folder of an OpenHands conversation, a session in
-OpenCode's database (PATH#ID), "latest" for the newest session of this folder, PRODUCT:ID for one where
-its product keeps it ("winnow list --everywhere" shows them; PRODUCT: alone is its newest), or the id of
-a session in winnow's own store. The beginning of an id or of a title is enough where it is the only one.
-
-Exit codes:
-    0  done
-    1  failed
-    2  wrong usage or configuration; nothing was done
-    3  input not understood
-    4  done in part: damage was skipped, something was refused, or doctor found something
-    5  nothing to do
-  130  interrupted; nothing is half-written`,
-		Example: `  winnow                                  the newest session of this folder
-  winnow inspect session.jsonl            where the tokens went
-  winnow compact session.jsonl            a smaller session, and a receipt
-  winnow list --everywhere                what agents have kept on this computer, and what it cost
-  winnow view session.jsonl --as anthropic   what the model would be sent`,
+		Long: `winnow shows where the tokens of a coding agent's session went, and makes the session smaller:
+it leaves out old tool outputs, and folds the past into a summary. It deletes nothing. Without a
+command it shows the newest session of this project, its cost, and how much it can save.`,
+		Example: `  winnow                         the newest session of this project
+  winnow inspect session.jsonl   where the tokens went
+  winnow compact session.jsonl   a smaller session, and a receipt
+  winnow cost                    what this week cost`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
 			}
-			near := cmd.SuggestionsFor(args[0])
-			if len(near) > 0 {
-				return cli.Usage("unknown command %q; did you mean %q?", args[0], near[0])
+			if near := suggested(cmd, args[0]); near != "" {
+				return cli.Usage("unknown command %q; did you mean %q?", args[0], near)
 			}
 			if _, err := os.Stat(a.Path(args[0])); err == nil {
 				return cli.Usage("unknown command %q; to look at that file: winnow inspect %s", args[0], args[0])
@@ -82,8 +61,10 @@ Exit codes:
 		serveCommand(a), tenantCommand(a), statusCommand(a), mcpCommand(a),
 		importCommand(a), exportCommand(a), listCommand(a), searchCommand(a), showCommand(a), revertCommand(a),
 		originalsCommand(a), adviseCommand(a), doctorCommand(a), repairCommand(a), sessionCommand(a), storeCommand(a),
-		configCommand(a), modelsCommand(a), versionCommand(a),
+		configCommand(a), modelsCommand(a), versionCommand(a), lsCommand(a), costCommand(a), protectCommand(a),
+		advancedTopic(),
 	)
+	arrange(a, root)
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction == nil && strings.Contains(cmd.Use, " ") {
 			cmd.ValidArgsFunction = source.CompleteSources(a)
@@ -104,3 +85,30 @@ func programName(a *cli.App) string {
 	}
 	return "winnow"
 }
+
+// sources says how a session is named, and exitCodes how a command ends.
+const (
+	sources = `winnow reads and writes the session files of Claude Code, Codex, OpenCode, pi, Gemini CLI, Qwen Code,
+Copilot CLI and Cline, and request bodies of the Anthropic, OpenAI and Gemini APIs. It reads those of
+OpenHands and SWE-agent, and OpenCode's database.
+
+SRC names a session:
+
+  session.jsonl       a file; "-" is standard input
+  FOLDER              of an OpenHands conversation
+  PATH#ID             a session in OpenCode's database
+  latest              the newest session of this project
+  PRODUCT:ID          where its product keeps it, as "winnow ls" shows it; PRODUCT: is its newest
+  ses_0123            a session in winnow's own store
+
+The beginning of an id or of a title is enough if no other session has it.`
+
+	exitCodes = `Exit codes
+    0  done
+    1  failed
+    2  wrong usage or configuration; nothing was done
+    3  input not understood
+    4  done in part: damage was skipped, something was refused, or doctor found something
+    5  nothing to do
+  130  interrupted; nothing is half-written`
+)

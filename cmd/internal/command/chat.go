@@ -18,7 +18,7 @@ func chatCommand(a *cli.App) *cobra.Command {
 	var f workbench.Flags
 	cmd := &cobra.Command{
 		Use:   "chat [PROMPT…]",
-		Short: "Work with a model and tools in the terminal, and watch the window while it fills",
+		Short: "Work with a model in the terminal",
 		Long: `chat is a conversation with a model that reads and changes the files of the current
 folder and runs commands, if you allow it. A bar shows what takes the space in its window, what is
 left, and what it costs; /help lists the commands that look at it, prune, fold and undo, and the keys:
@@ -47,7 +47,7 @@ func runChat(ctx context.Context, a *cli.App, prompt string, f workbench.Flags) 
 	case a.JSON:
 		return cli.Usage("chat is for people; winnow run --json prints what happens for programs")
 	case !a.Env.StdinTerminal || !a.Env.StdoutTerminal:
-		return cli.Hint(cli.Usage("chat needs a terminal to talk in, and there is none"), `without one: winnow run "…"`)
+		return cli.Hint(cli.Usage("chat needs a terminal"), `without one: winnow run "…"`)
 	}
 	started := a.Env.Dir
 	b, err := workbench.Open(ctx, a, f)

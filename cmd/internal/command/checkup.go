@@ -286,7 +286,7 @@ func examineDisk(folder string, store int64, doc *diagnosis) *int64 {
 	}
 	if free < leastRoom+store {
 		doc.find(fullDisk, folder, "the disk of the store has "+quantity.Bytes(int(free))+" left",
-			"make room; winnow originals prune --older-than 30d removes originals that are no longer needed")
+			"make room; winnow doctor originals prune --older-than 30d removes originals that are no longer needed")
 	}
 	return &free
 }

@@ -75,7 +75,7 @@ instructions, open todos, files, unresolved errors.
 
 A session in the store is changed there, and "winnow undo" takes it back. For a file a compacted copy
 is written, which the product that owns the format resumes: with -o to the file named, with --in-place
-to SRC itself (the original is kept, see "winnow originals"), else to NAME.compacted.EXT in the
+to SRC itself (the original is kept, see "winnow doctor originals"), else to NAME.compacted.EXT in the
 current folder.
 
 The summary is written offline, free of charge, unless compaction.model names a model, or --summarizer
@@ -127,7 +127,7 @@ message): the model that is asked for the summary, unless compaction.model names
 	flags.StringVar(&f.agent, "agent", "", "agent of the marker that --queue appends")
 	flags.StringArrayVar(&f.pins, "pin", nil, "a text that must survive word for word; may be repeated")
 	flags.StringArrayVar(&f.dismissed, "dismiss", nil,
-		"number or words of an instruction to dismiss (see winnow dismiss); may be repeated")
+		"number or words of an instruction to dismiss (see winnow protect --dismiss); may be repeated")
 	cli.DryRun(cmd, &f.dry, "say what would be done and write nothing but the page of --html")
 	flags.BoolVar(&f.summary, "summary", false, "print the summary too")
 	cli.Complete(cmd, "summarizer", summarizers...)

@@ -49,7 +49,7 @@ func configCommand(a *cli.App) *cobra.Command {
 	var describe bool
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Show the settings in force and where each was set, or change one",
+		Short: "Show the settings and where each was set, or change one",
 		Long: `config shows every setting, its value, and the file or variable that it comes from; with
 --describe also what each of them is. "config get KEY" prints one, "set" and "unset" change it, "add" and
 "remove" change a list, and "edit" opens the file in $VISUAL or $EDITOR.
@@ -83,7 +83,7 @@ A provider that winnow does not know is defined under providers.NAME, in the use
 (openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key),
 headers, body, idle and longest (seconds), maxTokens, models.
 
-models says what you know better about models than "winnow models", by provider/id or pattern:
+models says what you know better about models than "winnow config models", by provider/id or pattern:
 context (tokens; 0 is unlimited), input, output, price (input, output, cacheRead, cacheWrite,
 cacheWrite1h: dollars per million tokens), cache (seconds, minPrefix, explicit), boundReasoning.
 
@@ -160,7 +160,7 @@ ignored, which is reported once and shown here; --config winnow.jsonc accepts al
 		},
 	}
 	set.Flags().BoolVar(&project, "project", false, "write into winnow.jsonc of the current folder instead")
-	cmd.AddCommand(set, configAddCommand(a), configRemoveCommand(a), configGetCommand(a), configUnsetCommand(a),
+	cmd.AddCommand(modelsCommand(a), set, configAddCommand(a), configRemoveCommand(a), configGetCommand(a), configUnsetCommand(a),
 		configEditCommand(a))
 	return cmd
 }

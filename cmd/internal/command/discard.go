@@ -15,7 +15,7 @@ func discardCommand(a *cli.App) *cobra.Command {
 	var out output.Target
 	cmd := &cobra.Command{
 		Use:   "discard SRC HANDLE…",
-		Short: "Leave out single parts, by their handles",
+		Short: "Prune parts by handle",
 		Long: `discard leaves out the parts that are named by handle, call id or part id, and shows a
 placeholder in the place of each. Nothing is deleted: "winnow restore" shows them whole again, "winnow
 undo" takes the whole commit back. A target that is refused does not stop the others.`,

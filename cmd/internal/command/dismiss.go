@@ -105,15 +105,28 @@ func showDismissal(a *cli.App, doc dismissal) {
 	if doc.Did != "listed" {
 		return
 	}
-	inForce := 0
-	for _, c := range doc.Constraints {
+	showInstructions(a, doc.Constraints)
+	a.Printf("%s carried over by every compaction.\n",
+		quantity.Plural(inForce(doc.Constraints), "instruction is", "instructions are"))
+}
+
+// showInstructions prints instructions by their numbers.
+func showInstructions(a *cli.App, all []report.Instruction) {
+	for _, c := range all {
 		note := ""
 		if c.Dismissed {
 			note = "  (dismissed)"
-		} else {
-			inForce++
 		}
 		a.Printf("%4d  %s%s\n", c.Number, rule.Shorten(c.Text, 160), note)
 	}
-	a.Printf("%s carried over by every compaction.\n", quantity.Plural(inForce, "instruction is", "instructions are"))
+}
+
+// inForce is how many instructions are not dismissed.
+func inForce(all []report.Instruction) (n int) {
+	for _, c := range all {
+		if !c.Dismissed {
+			n++
+		}
+	}
+	return n
 }

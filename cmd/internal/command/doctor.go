@@ -59,13 +59,15 @@ const (
 )
 
 func doctorCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	var fix bool
+	var out output.Target
+	cmd := &cobra.Command{
 		Use:   "doctor [SRC]",
-		Short: "Say what is wrong with a session file, or around winnow, and what to do",
+		Short: "Find what is wrong with a session or around winnow, and fix it",
 		Long: `doctor examines a session file after something went wrong, and changes nothing: whether
 its newest compaction has an effect (an agent that was idle in the session when it was compacted
 continues from before the compaction, and its product then ignores it), whether its product would
-resume it otherwise than it was meant (winnow repair mends that), whether its last line is incomplete,
+resume it incorrectly (--fix mends that), whether its last line is incomplete,
 whether lines were written to an original that are not in the file, and who has it open now.
 
 Without SRC it examines what is around: agents that are installed, and whether their versions were
@@ -73,11 +75,27 @@ tried; addresses, proxies, hooks and plugins that stand between an agent and its
 are set, never their values; the settings; the store, who can read it, and the room on its disk; and all
 originals that --in-place has kept.
 
+--fix repairs SRC and changes nothing else in it. Of Claude Code these are known: a compaction by a
+plugin that is undone when the session is resumed, and sends the whole past again, or in a large file
+loses most of what was kept; parallel calls that a plugin split, so that their results are not found; a
+conversation that begins with an answer; an entry whose parent is missing. End the agent first: it
+writes an open session from memory.
+
 It ends with 0 if nothing is wrong, and with 4 if something is.`,
-		Example: `  winnow doctor ~/.claude/projects/FOLDER/ID.jsonl
-  winnow doctor`,
+		Example: `  winnow doctor
+  winnow doctor ~/.claude/projects/FOLDER/ID.jsonl
+  winnow doctor ~/.claude/projects/FOLDER/ID.jsonl --fix --in-place
+  winnow doctor originals`,
 		Args: cli.Between(0, 1, "at most one SRC"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case fix && len(args) == 0:
+				return cli.Usage("--fix repairs a session file; name one")
+			case fix:
+				return runRepair(cmd.Context(), a, args[0], out)
+			case out.To != "" || out.InPlace || out.Format != "":
+				return cli.Usage("doctor writes a file only with --fix")
+			}
 			doc := diagnosis{Findings: []finding{}, Open: []inplace.Process{}, Notes: []finding{},
 				Agents: []installed{}, Keys: []keyed{}}
 			if len(args) == 0 {
@@ -96,6 +114,10 @@ It ends with 0 if nothing is wrong, and with 4 if something is.`,
 			return tellDiagnosis(a, doc)
 		},
 	}
+	cmd.Flags().BoolVar(&fix, "fix", false, "repair the session file")
+	out.Flags(cmd)
+	cmd.AddCommand(originalsCommand(a))
+	return cmd
 }
 
 func tellDiagnosis(a *cli.App, doc diagnosis) error {
@@ -167,7 +189,7 @@ func examine(ctx context.Context, a *cli.App, room inplace.Room, src string, doc
 			continue // repair lists them all
 		}
 		doc.Findings = append(doc.Findings, finding{Code: f.Code, What: f.What, Path: doc.Source, Line: f.Line,
-			Do: "end the agent, then: winnow repair " + name + " --in-place"})
+			Do: "end the agent, then: winnow doctor --fix " + name + " --in-place"})
 	}
 	doc.Findings = append(doc.Findings, damageOf(read, doc.Source, name)...)
 	list, failed := room.Originals()
@@ -256,7 +278,7 @@ func examineOriginals(a *cli.App, room inplace.Room, doc *diagnosis) error {
 }
 
 func examineOriginal(o inplace.Original) (found []finding, err error) {
-	const remove = "winnow originals prune removes what is no longer needed"
+	const remove = "winnow doctor originals prune removes what is no longer needed"
 	note := func(code, what, do string) {
 		found = append(found, finding{Code: code, Path: o.Path, What: what, Do: do})
 	}

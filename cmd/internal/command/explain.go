@@ -34,6 +34,7 @@ type partFilter struct {
 
 func explainCommand(a *cli.App) *cobra.Command {
 	var f partFilter
+	var handles bool
 	cmd := &cobra.Command{
 		Use:   "explain SRC [PART]",
 		Short: "Say why a part is shown, left out, protected or about to go",
@@ -43,15 +44,27 @@ that. It also shows the part's texts as the log has them and as the model is sho
 handle, the id of a part, or the id of a call.
 
 Without PART it lists the parts about which a rule or a protection has something to say, in the order
-of the log, and sums them up.`,
+of the log, and sums them up.
+
+--handles lists the larger parts of the older steps with their handles: the short names that discard,
+distill, restore, protect and explain accept. A handle stays the same, also in a copy of the session.
+Protected parts are not listed.`,
 		Example: `  winnow explain session.jsonl
   winnow explain session.jsonl --zone pruned
   winnow explain session.jsonl --rule files --json
+  winnow explain session.jsonl --handles
   winnow explain session.jsonl k3f9a2
   winnow explain ses_0123 toolu_0456 --json`,
 		Args: cli.Between(1, 2, "SRC and at most one PART"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if part := cli.Second(args); part != "" {
+			part := cli.Second(args)
+			if handles && (part != "" || f != (partFilter{})) {
+				return cli.Usage("--handles lists parts; leave PART, --all, --rule and --zone out")
+			}
+			if handles {
+				return runHandles(cmd.Context(), a, args[0])
+			}
+			if part != "" {
 				if f != (partFilter{}) {
 					return cli.Usage("--all, --rule and --zone choose among parts, and one is named")
 				}
@@ -63,6 +76,7 @@ of the log, and sums them up.`,
 	cmd.Flags().StringVar(&f.rule, "rule", "", "only parts that this rule left out, would leave out, or kept")
 	cmd.Flags().StringVar(&f.zone, "zone", "", "only parts in this zone: "+strings.Join(zoneNames(), ", "))
 	cmd.Flags().BoolVar(&f.all, "all", false, "every part, also those that no rule looked at")
+	cmd.Flags().BoolVar(&handles, "handles", false, "list the parts worth pruning by hand, with their handles")
 	cli.Complete(cmd, "zone", zoneNames()...)
 	return cmd
 }

@@ -209,7 +209,7 @@ func firstCommands() []suggestion {
 		}
 	}
 	return []suggestion{
-		{Name: "list", Command: "winnow list --everywhere",
+		{Name: "list", Command: "winnow ls",
 			what: "what agents have kept on this computer, and what it cost"},
 		{Name: "wrap", Command: "winnow wrap " + client, what: "run an agent with its requests pruned on the way"},
 		{Name: "inspect", Command: "winnow inspect FILE", what: "where the tokens of a session went"},

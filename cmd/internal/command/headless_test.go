@@ -283,7 +283,7 @@ func TestRun_endsWithACodeThatSaysWhy(t *testing.T) {
 
 	d.run("run", "x", "--model", "nobody/any").wants(t, cli.ExitUsage, `the provider`)
 	d.env = d.env[:1]
-	d.run("run", "x").wants(t, cli.ExitUsage, "which model is to be asked?", "--demo")
+	d.run("run", "x").wants(t, cli.ExitUsage, "no model is configured", "--demo")
 	d.run("run", "x", "--dir", "nowhere").wants(t, cli.ExitUsage, "not a folder")
 	d.run("run", "--session", "a", "--continue").wants(t, cli.ExitUsage, "cannot be combined")
 	d.run("run", "--demo", "--continue").wants(t, cli.ExitUsage, "leave --session, --continue and --dir out")

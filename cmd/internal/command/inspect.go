@@ -35,24 +35,49 @@ type inspection struct {
 
 func inspectCommand(a *cli.App) *cobra.Command {
 	var html output.Page
+	var log, diff bool
+	var as string
 	cmd := &cobra.Command{
 		Use:   "inspect SRC",
-		Short: "Show where the tokens went, what can go, and what the window looks like now",
+		Short: "Show where the tokens of a session went, and what can go",
 		Long: `inspect shows the timeline of a session, what takes the tokens, what each rule of the
 policy could leave out and why, and how full the window of the model is now. Nothing is changed. For a
 folder, or a database of OpenCode's, it lists every session in it, the fullest window first.
 
 With --html it also writes one page for a browser: the timeline, the summaries beside what they
 replaced, and every part with the reason why it is shown or left out. The page needs nothing but
-itself.`,
+itself.
+
+--log prints the turns of the session with their titles, what came of them and the files that they
+changed, then each message and the receipts; --diff also prints what changed in the files. Titles and
+diffs come from the program that ran the session, winnow or OpenCode. Without them, the first sentences
+of the request and of the answer stand there.
+
+--as prints the exact messages that the model would be sent, as text or as the JSON of an API.`,
 		Example: `  winnow inspect session.jsonl
   winnow inspect session.jsonl --json
   winnow inspect session.jsonl --html session.html
+  winnow inspect ses_0123 --log --diff
+  winnow inspect session.jsonl --as anthropic
   winnow inspect ~/.claude/projects
   winnow inspect session.jsonl --policy classic --model openai/gpt-5`,
 		Args: cli.Exactly(1, "one SRC"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runInspect(cmd.Context(), a, args[0], html) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch log = log || diff; {
+			case as != "" && (log || html.To != ""):
+				return cli.Usage("--as prints messages and nothing else; leave --log, --diff and --html out")
+			case as != "":
+				return runView(cmd.Context(), a, args[0], as)
+			case log:
+				return runShow(cmd.Context(), a, args[0], diff, html)
+			}
+			return runInspect(cmd.Context(), a, args[0], html)
+		},
 	}
+	cmd.Flags().BoolVar(&log, "log", false, "print the turns, the messages and the receipts")
+	cmd.Flags().BoolVar(&diff, "diff", false, "the same, with what changed in the files")
+	cmd.Flags().StringVar(&as, "as", "", "print what the model would be sent: text, anthropic, openai, responses or gemini")
+	cli.Complete(cmd, "as", "text", "anthropic", "openai", "responses", "gemini")
 	html.Flags(a, cmd, "in the page")
 	html.WithForce(cmd)
 	return cmd

@@ -42,7 +42,7 @@ func installCommand(a *cli.App) *cobra.Command {
 	var project, show bool
 	cmd := &cobra.Command{
 		Use:   "install PRODUCT",
-		Short: "Make " + seatNames("or") + " call winnow by itself",
+		Short: "Make an agent call winnow by itself; uninstall takes that back",
 		Long: `install puts what a product needs to call winnow into its place, for you or, with --project, for
 the folder you are in. --print shows every file and change and writes nothing. What was there before is
 kept, and "winnow uninstall PRODUCT" puts the same bytes back. Run it again after an update of winnow.
@@ -252,7 +252,7 @@ func untried(v seat.Versions, version string) string {
 	if len(v.Tried) > 0 && v.Least == "" && older(version, v.Tried[0]) {
 		return text + "Older versions may lack what winnow needs, and which do is unknown"
 	}
-	return text + "A newer one may have changed what winnow needs; winnow list shows whether sessions of it arrive"
+	return text + "A newer one may have changed what winnow needs; winnow ls --store shows whether sessions of it arrive"
 }
 
 // older compares versions of three numbers.

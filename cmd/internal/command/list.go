@@ -43,7 +43,7 @@ func listCommand(a *cli.App) *cobra.Command {
 	var f survey.Flags
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the sessions in the store, or on this computer, last updated first",
+		Short: "List sessions: the old name of ls",
 		Long: `list shows the sessions in winnow's own store, with what each of them cost. For that it
 reads their logs; --quick leaves it out.
 
@@ -54,7 +54,7 @@ seen before is read whole once, for its tokens and its cost; what was learned is
 $XDG_CACHE_HOME/winnow/sessions.json until the file changes. --quick reads only the beginning of each file.
 
 With --html it also writes a page for a browser about the last 7 days (--days): the cost by day,
-product, model and project, the dearest sessions, what the gateway saved, net, and what "winnow advise"
+product, model and project, the most expensive sessions, what the gateway saved, net, and what "winnow advise"
 finds in the sessions of the last four weeks.`,
 		Example: `  winnow list
   winnow list --everywhere

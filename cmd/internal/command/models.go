@@ -59,8 +59,8 @@ func modelsCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "models [NAME]",
 		Short: "List the models that are known, or what is known about one",
-		Example: `  winnow models
-  winnow models anthropic/claude-sonnet-4-5`,
+		Example: `  winnow config models
+  winnow config models anthropic/claude-sonnet-4-5`,
 		Args:              cli.Between(0, 1, "at most one NAME"),
 		ValidArgsFunction: source.CompleteModels(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runModels(a, args) },

@@ -34,9 +34,9 @@ func originalsCommand(a *cli.App) *cobra.Command {
 		Long: `originals lists the files that --in-place replaced, as they were: of which file, when
 and by what, how large, and whether something was written to them since. To go back to one, end the
 agent and copy it over its source.`,
-		Example: `  winnow originals
-  winnow originals prune --older-than 30d
-  winnow originals prune --keep 3`,
+		Example: `  winnow doctor originals
+  winnow doctor originals prune --older-than 30d
+  winnow doctor originals prune --keep 3`,
 		Args: cli.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runOriginals(a) },
 	}
@@ -92,9 +92,9 @@ func originalsPruneCommand(a *cli.App) *cobra.Command {
 --keep of each file, or with both those that are neither, or --all. An original that a program still
 writes to is kept, and so is one that was written to after its file was replaced, because it has lines
 that are nowhere else; --force removes them too.`,
-		Example: `  winnow originals prune --older-than 30d --dry-run
-  winnow originals prune --keep 3
-  winnow originals prune --all`,
+		Example: `  winnow doctor originals prune --older-than 30d --dry-run
+  winnow doctor originals prune --keep 3
+  winnow doctor originals prune --all`,
 		Args: cli.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if age != "" {

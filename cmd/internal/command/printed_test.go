@@ -106,6 +106,8 @@ func isData(args []string) bool {
 	switch args[0] {
 	case "export":
 		return !slices.Contains(args, "-o")
+	case "inspect":
+		return slices.Contains(args, "--as") && !slices.Contains(args, "--json")
 	case "view":
 		return !slices.Contains(args, "--json")
 	case "run":
@@ -118,23 +120,23 @@ func isData(args []string) bool {
 // test. FILE is a session in a file, ID one in the store, PART and MESSAGE are of it, HERE the
 // folder.
 var covered = map[string][]string{
-	"":           {"", "--json", "POISON", "inspect latest", "inspect claude-code:", "inspect claude-code:POISON", "--policy POISON inspect FILE", "--POISON", "--model POISON inspect FILE", "--store POISON list", "--config POISON list", "--counter POISON inspect FILE", "--help"},
-	"inspect":    {"inspect FILE", "inspect FILE --json", "inspect ID", "inspect HERE", "inspect HERE --json", "inspect POISON", "inspect", "inspect FILE POISON", "inspect FILE --html POISON/x"},
-	"prune":      {"prune FILE -n", "prune FILE -o PRUNED --force", "prune FILE -n --json", "prune ID -n", "prune POISON", "prune FILE -o -"},
-	"view":       {"view FILE", "view FILE --as anthropic", "view FILE --as openai", "view FILE --as responses", "view FILE --as gemini", "view FILE --json", "view ID", "view FILE --as POISON"},
-	"compact":    {"compact FILE -n", "compact FILE -o COMPACTED --force --summarizer offline", "compact FILE -n --json", "compact ID --summarizer offline", "compact FILE --focus POISON -n --show", "compact FILE --summarizer POISON", "compact FILE -o -"},
-	"replay":     {"replay FILE", "replay FILE --json", "replay FILE --csv -", "replay ID", "replay POISON", "replay FILE --policies POISON"},
-	"advise":     {"advise FILE", "advise FILE --json", "advise HERE", "advise POISON", "advise --project POISON", "advise FILE --apply"},
-	"explain":    {"explain FILE", "explain FILE PART", "explain ID", "explain ID PART --json", "explain ID POISON"},
-	"undo":       {"undo ID", "undo ID POISON", "undo FILE", "undo FILE --in-place --force", "undo POISON"},
-	"redo":       {"redo ID", "redo ID POISON", "redo FILE", "redo FILE --in-place --force", "redo FILE POISON"},
-	"restore":    {"restore ID PART", "restore ID POISON", "restore FILE PART", "restore FILE PART --in-place --force"},
-	"pin":        {"pin ID PART", "pin ID --text POISON --note POISON", "pin ID", "pin ID --json", "pin ID --remove POISON", "pin ID POISON"},
-	"dismiss":    {"dismiss ID", "dismiss ID 1", "dismiss ID --json", "dismiss ID POISON", "dismiss FILE"},
-	"handles":    {"handles FILE", "handles ID", "handles ID --json", "handles POISON"},
-	"discard":    {"discard ID PART", "discard ID POISON", "discard FILE PART"},
-	"distill":    {"distill ID PART --text POISON", "distill ID POISON --text POISON"},
-	"doctor":     {"doctor", "doctor FILE", "doctor FILE --json", "doctor POISON"},
+	"":        {"", "--json", "POISON", "inspect latest", "inspect claude-code:", "inspect claude-code:POISON", "--policy POISON inspect FILE", "--POISON", "--model POISON inspect FILE", "--store POISON list", "--config POISON list", "--counter POISON inspect FILE", "--help"},
+	"inspect": {"inspect FILE", "inspect FILE --json", "inspect ID", "inspect HERE", "inspect HERE --json", "inspect POISON", "inspect", "inspect FILE POISON", "inspect FILE --html POISON/x", "inspect FILE --log", "inspect ID --diff", "inspect ID --as anthropic", "inspect FILE --as POISON"},
+	"prune":   {"prune FILE -n", "prune FILE -o PRUNED --force", "prune FILE -n --json", "prune ID -n", "prune POISON", "prune FILE -o -"},
+	"view":    {"view FILE", "view FILE --as anthropic", "view FILE --as openai", "view FILE --as responses", "view FILE --as gemini", "view FILE --json", "view ID", "view FILE --as POISON"},
+	"compact": {"compact FILE -n", "compact FILE -o COMPACTED --force --summarizer offline", "compact FILE -n --json", "compact ID --summarizer offline", "compact FILE --focus POISON -n --show", "compact FILE --summarizer POISON", "compact FILE -o -"},
+	"replay":  {"replay FILE", "replay FILE --json", "replay FILE --csv -", "replay ID", "replay POISON", "replay FILE --policies POISON"},
+	"advise":  {"advise FILE", "advise FILE --json", "advise HERE", "advise POISON", "advise --project POISON", "advise FILE --apply"},
+	"explain": {"explain FILE", "explain FILE PART", "explain ID", "explain ID PART --json", "explain ID POISON", "explain ID --handles"},
+	"undo":    {"undo ID", "undo ID POISON", "undo FILE", "undo FILE --in-place --force", "undo POISON"},
+	"redo":    {"redo ID", "redo ID POISON", "redo FILE", "redo FILE --in-place --force", "redo FILE POISON"},
+	"restore": {"restore ID PART", "restore ID POISON", "restore FILE PART", "restore FILE PART --in-place --force", "restore --print PART", "restore ID PART --print POISON", "restore --print POISON"},
+	"pin":     {"pin ID PART", "pin ID --text POISON --note POISON", "pin ID", "pin ID --json", "pin ID --remove POISON", "pin ID POISON"},
+	"dismiss": {"dismiss ID", "dismiss ID 1", "dismiss ID --json", "dismiss ID POISON", "dismiss FILE"},
+	"handles": {"handles FILE", "handles ID", "handles ID --json", "handles POISON"},
+	"discard": {"discard ID PART", "discard ID POISON", "discard FILE PART"},
+	"distill": {"distill ID PART --text POISON", "distill ID POISON --text POISON"},
+	"doctor":  {"doctor", "doctor FILE", "doctor FILE --json", "doctor POISON", "doctor FILE --fix", "doctor POISON --fix"}, "doctor originals": {"doctor originals", "doctor originals POISON"}, "doctor originals prune": {"doctor originals prune --all --dry-run", "doctor originals prune POISON"}, "config models": {"config models", "config models POISON"},
 	"install":    {"install claude --print", "install claude", "install claude --json", "install claude --project", "install POISON", "install"},
 	"uninstall":  {"uninstall claude", "uninstall claude --json", "uninstall POISON"},
 	"anchor":     {"anchor FILE", "anchor FILE --json", "anchor FILE --undo", "anchor POISON"},
@@ -145,6 +147,10 @@ var covered = map[string][]string{
 	"import":     {"import FILE", "import FILE --json", "import HERE", "import POISON", "import FILE --update"},
 	"export":     {"export ID", "export ID -o EXPORTED --force", "export FILE --format opencode", "export FILE --format codex", "export FILE --format claude-code", "export ID --format POISON", "export POISON"},
 	"list":       {"list", "list --json", "list --everywhere", "list --everywhere --json", "list --everywhere --all --sort POISON", "list POISON"},
+	"ls":         {"ls", "ls --json", "ls --since 7d", "ls --since POISON", "ls --project POISON", "ls --all --sort POISON", "ls --store", "ls --store POISON", "ls POISON"},
+	"cost":       {"cost", "cost --json", "cost --since 366d", "cost --since POISON", "cost --by POISON", "cost --project POISON", "cost --html POISON/x", "cost POISON"},
+	"protect":    {"protect ID", "protect ID --json", "protect FILE", "protect ID PART --note POISON", "protect ID --text POISON", "protect ID", "protect ID --remove POISON", "protect ID --dismiss POISON", "protect --path POISON", "protect --path POISON --remove", "protect POISON", "protect"},
+	"advanced":   {"advanced", "help advanced", "advanced POISON"},
 	"status":     {"status", "status --json", "status --by rule", "status --line --session ID"},
 	"search":     {"search lamp", "search lamp --json", "search owned", "search POISON", "search lamp --session POISON", "search lamp --session ID", "search lamp --product POISON"},
 	"show":       {"show FILE", "show FILE --json", "show FILE --diff", "show ID", "show POISON"},

@@ -47,7 +47,7 @@ func examineAddresses(ctx context.Context, a *cli.App, doc *diagnosis) {
 	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"} {
 		if value := a.Env.Getenv(name); value != "" || a.Env.Getenv(strings.ToLower(name)) != "" {
 			doc.note(redirected, "", name+" is set: requests to providers go through that proxy, those of winnow too",
-				"nothing has to be done if that is meant; 127.0.0.1 should be in NO_PROXY")
+				"fine if intended; 127.0.0.1 should be in NO_PROXY")
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (d *diagnosis) address(ctx context.Context, name, file, value string) {
 			!strings.HasSuffix(u.Hostname(), "googleapis.com") {
 			d.note(redirected, file,
 				fmt.Sprintf("%s%s is %s: requests go there instead of to the provider", name, where, at),
-				"nothing has to be done if that is meant: winnow wrap relays to it")
+				"fine if intended: winnow wrap relays to it")
 		}
 		return
 	}
@@ -78,7 +78,7 @@ func (d *diagnosis) address(ctx context.Context, name, file, value string) {
 			"if that is winnow serve, wrap is not needed; two that change prompts spoil each other's caches")
 		return
 	}
-	d.find(silentProxy, file, fmt.Sprintf("%s%s is %s, where nothing answers: agents that read it cannot ask anything",
+	d.find(silentProxy, file, fmt.Sprintf("%s%s is %s, where nothing answers: agents cannot reach their provider",
 		name, where, at), "start what listens there (winnow serve, if it is its address), or unset it")
 }
 

@@ -50,7 +50,7 @@ The part is looked for in the session that an agent worked on last through winno
 in the other sessions of the store, the newest first. What they do not have is looked for in the files
 that --in-place replaced, whose originals have what was left out, and in the sessions that agents keep on
 this computer, whatever folder they are about. --session names one: a path, an id in the store, or what
-"winnow list" shows. If sessions of the store that were used within the same hour have different parts of
+"winnow ls --store" shows. If sessions of the store that were used within the same hour have different parts of
 that name, recall lists them and ends with exit code 2.
 
 That a part was needed after it had been left out is noted in its session in the store: winnow inspect
@@ -71,7 +71,7 @@ shows it, and from then on less is left out there. Nothing else changes.`,
 			return runRecall(cmd.Context(), a, args[0], id, region)
 		},
 	}
-	cmd.Flags().StringVar(&id, "session", "", "only in this session: a path, an id, or what winnow list shows")
+	cmd.Flags().StringVar(&id, "session", "", "only in this session: a path, an id, or what winnow ls --store shows")
 	cmd.Flags().StringVar(&lines, "lines", "", "only these lines: 120-180, 120-, -40 or 120")
 	return cmd
 }

@@ -104,7 +104,7 @@ func (f *fileFinder) in(ctx context.Context, word string) (retrieve.Found, strin
 	if err == nil {
 		err = cli.Hint(&winnow.Error{Code: winnow.NotFound, Op: "recall",
 			Err: errors.New("the text of " + f.handle + " was left out of " + word + ", and no original has it")},
-			"`winnow originals` lists the originals that are kept")
+			"`winnow doctor originals` lists the originals that are kept")
 	}
 	return retrieve.Found{}, "", err
 }

@@ -13,8 +13,8 @@ func redoCommand(a *cli.App) *cobra.Command {
 	var out output.Target
 	cmd := &cobra.Command{
 		Use:   "redo SRC [ID]",
-		Short: "Make an undone compaction, pruning, restore or pin count again",
-		Long: `redo makes what was undone last count again, or in the store what the receipt or the marker
+		Short: "Reapply a change that was undone",
+		Long: `redo reapplies what was undone last, or in the store what the receipt or the marker
 named is for. SRC can be a file in which something was undone: the one that "winnow undo" wrote or
 replaced. What it was before is read from the original that --in-place kept, or from the file that was
 undone with -o; lines that the agent appended since stay at its end. If these are gone, or the file

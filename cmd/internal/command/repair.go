@@ -29,7 +29,7 @@ func repairCommand(a *cli.App) *cobra.Command {
 	var out output.Target
 	cmd := &cobra.Command{
 		Use:   "repair SRC",
-		Short: "Make a session file resume as it was meant",
+		Short: "Repair a session file: the old name of doctor --fix",
 		Long: `repair mends what makes a product resume a session otherwise than it was meant, and changes
 nothing else. Of Claude Code these are known: a compaction by a plugin that is undone when the session
 is resumed, and sends the whole past again, or in a large file loses most of what was kept; parallel

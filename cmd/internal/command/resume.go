@@ -132,7 +132,7 @@ func (r resumption) run(ctx context.Context, a *cli.App) error {
 	program := r.Steps[len(r.Steps)-1][0]
 	if _, err := exec.LookPath(program); err != nil && program != "winnow" {
 		return cli.Hint(fmt.Errorf("%s is not installed: there is no such program in PATH", program),
-			"where it is, resume with: "+r.line())
+			"once installed, resume with: "+r.line())
 	}
 	if err := r.enter(a); err != nil {
 		return err

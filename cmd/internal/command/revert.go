@@ -17,7 +17,7 @@ func revertCommand(a *cli.App) *cobra.Command {
 		Short: "Go back to before a message of yours: the files, and a session to continue with",
 		Long: `revert restores the files of a session's working folder to what they were when MESSAGE,
 one of yours, came, and begins a new session with the log before it. Nothing is deleted from the old
-session. MESSAGE is an id or the number of a turn; "winnow show ID" lists both.
+session. MESSAGE is an id or the number of a turn; "winnow inspect ID --log" lists both.
 
 Files are restored from the snapshots that winnow took while it worked: what differs is written, and
 what came later is removed. Files that git ignores are never touched. The files as they are now are

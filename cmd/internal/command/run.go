@@ -28,7 +28,7 @@ func runCommand(a *cli.App) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run [PROMPT…]",
-		Short: "Let a model work on something with tools, without a person watching",
+		Short: "Let a model work on something, without a person watching",
 		Long: `run gives a model tools to read, search and change the files of the current folder and
 to run commands, and lets it work until it is done. It prints the last answer on standard output, and
 on standard error a line for each call, pruning and compaction. The session is kept in winnow's own

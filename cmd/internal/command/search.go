@@ -76,7 +76,7 @@ func searchCommand(a *cli.App) *cobra.Command {
 	var everywhere bool
 	cmd := &cobra.Command{
 		Use:   `search "WORDS"`,
-		Short: "Find words in everything that is stored",
+		Short: "Find words in all sessions",
 		Long: `search finds the parts in which all the words occur: what was said, what tools were
 called with, what they answered. Several words between quotation marks must be side by side; a * at
 the end of a word matches any ending. Case and accents do not count, and signs separate words, so that

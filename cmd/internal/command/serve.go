@@ -26,7 +26,7 @@ func serveCommand(a *cli.App) *cobra.Command {
 	var check bool
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Relay the requests of agents to their providers, pruned on the way",
+		Short: "Relay the requests of agents to their providers, and prune them",
 		Long: `serve listens on this computer for the requests of agents and relays /NAME/… to the
 provider of that name: anthropic, openai, gemini, and those of gateway.upstreams in the configuration.
 In the base URL of an agent put http://127.0.0.1:4141/NAME in the place of the provider's own address:

@@ -23,7 +23,7 @@ func shapeCommand(a *cli.App) *cobra.Command {
 	products := append([]string{claude, shaping.Codex}, shaping.Products()...)
 	cmd := &cobra.Command{
 		Use:   "shape --product PRODUCT",
-		Short: "Answer an agent that asks what to send: what winnow install puts into agents calls it",
+		Short: "Answer an agent that asks what to send",
 		Long: `shape reads one JSON object on standard input, which an agent hands over before a request to
 its model, when it compacts, or with the result of a tool. It keeps the session in the store, and prints
 one JSON object: what is to stand in place of what was handed over. What winnow install puts into

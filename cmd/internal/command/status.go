@@ -40,7 +40,7 @@ func statusCommand(a *cli.App) *cobra.Command {
 	var f statusFlags
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show what went through winnow today, and what that saved",
+		Short: "Show the requests of today that went through winnow, and the saving",
 		Long: `status shows the sessions whose requests winnow wrap and winnow serve relayed today, while
 they run: requests, what they were billed, what the same clients would have paid without winnow, and the
 difference, net of summaries, of what had to be written to the provider's cache again, and of what was

@@ -26,7 +26,7 @@ import (
 func tenantCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tenant",
-		Short: "Say who shares winnowd serve: tokens, limits, budgets",
+		Short: "Manage tenants: tokens, limits, budgets",
 		Long: `A tenant is one of those who share "winnowd serve": a person, a team, a project. Each has sessions of its
 own, which no other tenant sees, tokens to ask with, limits, and a budget in US dollars.
 

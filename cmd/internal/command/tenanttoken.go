@@ -165,6 +165,6 @@ func tenantTokenRotate(a *cli.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&r.Overlap, "overlap", r.Overlap, "how long the old one counts yet; 0 for not at all")
+	cmd.Flags().StringVar(&r.Overlap, "overlap", r.Overlap, "how long the old token stays valid; 0 ends it at once")
 	return cmd
 }

@@ -13,13 +13,13 @@ func undoCommand(a *cli.App) *cobra.Command {
 	var out output.Target
 	cmd := &cobra.Command{
 		Use:   "undo SRC [ID]",
-		Short: "Take back a compaction, a pruning, a restore or a pin",
-		Long: `undo takes back what was done last to what the model sees, or what the receipt or the
-marker named is for: a compaction, a pruning, a restore, a pin. What the model sees is then what it
-saw before, to the byte, with what was said since behind it. Reasoning that was made meanwhile is left
-out if its model takes it only behind the exact prompt that it was made for. "winnow redo" makes what
-was undone count again. Of a file a copy is written, or with --in-place the file is replaced. What a
-product did to its file itself is not taken back unless you name it.`,
+		Short: "Undo the last change; redo reapplies it",
+		Long: `undo reverses the newest change to what the model sees, or the one that a receipt or marker
+names: a compaction, a pruning, a restore or a protection. The model then sees what it saw before, to
+the byte, followed by all later messages. Reasoning of that time is left out if its model accepts it
+only after the exact prompt that it was made for. "winnow redo" reapplies the change. Of a file undo
+writes a copy, or with --in-place it replaces the file. It does not touch what a product did to its
+file itself, unless you name it.`,
 		Example: `  winnow undo ses_0123            the newest one
   winnow undo session.compacted.jsonl -o session.jsonl
   winnow undo opencode:ses_0123   in the running OpenCode, see --server`,

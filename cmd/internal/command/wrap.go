@@ -39,7 +39,7 @@ func wrapCommand(a *cli.App) *cobra.Command {
 		Short: "Run an agent with its requests going through winnow",
 		Long: `wrap starts an agent and relays its requests to its provider, pruned on the way. The
 agent gets the address of a listener that is for it alone, in its own variables or arguments; nothing
-is written into its settings, and without wrap it starts as ever. Terminal, signals and exit code are
+is written into its settings, and without wrap it starts as before. Terminal, signals and exit code are
 the agent's own.
 
 CLIENT is ` + list(names) + `. Behind "--" stands any other

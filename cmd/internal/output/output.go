@@ -46,7 +46,7 @@ func (o *Target) Flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&o.To, "output", "o", "", `where to write the session, "-" for standard output`)
 	flags.StringVar(&o.Format, "format", "", "format of the session that is written (default: that of SRC)")
-	flags.BoolVar(&o.InPlace, "in-place", false, "replace SRC; the original is kept, see winnow originals")
+	flags.BoolVar(&o.InPlace, "in-place", false, "replace SRC; the original is kept, see winnow doctor originals")
 	flags.BoolVarP(&o.Force, "force", "f", false,
 		"overwrite the file that is written to; with --in-place, replace SRC although somebody may be writing to it")
 	cli.Complete(cmd, "format", Writable()...)

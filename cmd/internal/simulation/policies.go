@@ -226,7 +226,7 @@ func Terms(models *model.Catalogue, prices, cache string) (*lab.Terms, string, e
 	}
 	m := models.Lookup(prices)
 	if !m.Price.Known() || m.Price.Input <= 0 {
-		return nil, "", cli.Usage(`--prices %s: the price of that model is unknown; "winnow models" lists `+
+		return nil, "", cli.Usage(`--prices %s: the price of that model is unknown; "winnow config models" lists `+
 			`the known ones, and "input=3,read=0.3,write=3.75,output=15" gives numbers`, prices)
 	}
 	t := lab.TermsOf(m, hour)

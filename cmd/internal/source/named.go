@@ -137,7 +137,7 @@ func latest(ctx context.Context, a *cli.App) (string, error) {
 	}
 	if found == nil {
 		return "", cli.Hint(fmt.Errorf("no agent has kept a session of this folder, %s", a.Env.Dir),
-			"`winnow list --everywhere` shows the sessions on this computer")
+			"`winnow ls` shows the sessions on this computer")
 	}
 	return found.Source, nil
 }
@@ -167,7 +167,7 @@ func ofProduct(ctx context.Context, a *cli.App, product, name string) (string, e
 	for _, p := range problems {
 		none = fmt.Errorf("%w\n  %s", none, p.Error())
 	}
-	return "", cli.Hint(none, "`winnow list --everywhere` shows the sessions on this computer")
+	return "", cli.Hint(none, "`winnow ls` shows the sessions on this computer")
 }
 
 // newestOf is the newest session of a product in this folder, or else anywhere.
@@ -183,7 +183,7 @@ func newestOf(ctx context.Context, a *cli.App, product string) (string, error) {
 	}
 	if found == nil {
 		return "", cli.Hint(fmt.Errorf("there is no session of %s on this computer", product),
-			"`winnow list --everywhere` shows the sessions of other products")
+			"`winnow ls` shows the sessions of other products")
 	}
 	return found.Source, nil
 }

@@ -318,3 +318,9 @@ func (w *walk) visit(ctx context.Context, file string, d fs.DirEntry) error {
 	}
 	return nil
 }
+
+// Below reports whether a folder is another one, or below it.
+func Below(folder, top string) bool {
+	rest, err := filepath.Rel(top, folder)
+	return folder != "" && err == nil && rest != ".." && !strings.HasPrefix(rest, ".."+string(filepath.Separator))
+}

@@ -127,7 +127,7 @@ func OpenStored(ctx context.Context, a *cli.App, id string, want Access,
 	kept, err := OpenStore(ctx, a, want)
 	if errors.Is(err, ErrNoStore) {
 		none := fmt.Errorf("%q is not a file, and there is no store that could have a session of that name", id)
-		return nil, cli.Hint(none, "check the path; `winnow list --everywhere` shows what agents have kept")
+		return nil, cli.Hint(none, "check the path; `winnow ls` shows what agents have kept")
 	}
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func FindSession(ctx context.Context, kept store.Store, id string) (string, erro
 		return ids[found[0]], nil
 	case 0:
 		return "", cli.Hint(fmt.Errorf("%q is neither a file nor a session in the store", id),
-			"check the path; `winnow list` shows the sessions, `winnow list --everywhere` those that agents have kept")
+			"check the path; `winnow ls --store` shows the sessions, `winnow ls` those that agents have kept")
 	}
 	return "", ambiguous(id, ids, found)
 }

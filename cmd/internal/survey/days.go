@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/output"
 	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/desk/discover"
 	"github.com/winnowhq/winnow/look/page"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
@@ -17,7 +18,7 @@ import (
 )
 
 // writeDays writes the page of the last days, and returns its path.
-func writeDays(ctx context.Context, a *cli.App, doc Computer, f Flags, models *model.Catalogue) (string, error) {
+func writeDays(ctx context.Context, a *cli.App, found []discover.Found, f Flags, models *model.Catalogue) (string, error) {
 	path := f.Page.To
 	if path != "-" {
 		var err error
@@ -25,7 +26,7 @@ func writeDays(ctx context.Context, a *cli.App, doc Computer, f Flags, models *m
 			return "", err
 		}
 	}
-	days := report.SumDays(doc.worked(), f.Days, a.Env.Now())
+	days := report.SumDays(worked(found), f.Days, a.Env.Now())
 	var err error
 	if days.Gateway, err = gained(ctx, a, f.Days, models); err != nil {
 		return "", err
@@ -38,20 +39,48 @@ func writeDays(ctx context.Context, a *cli.App, doc Computer, f Flags, models *m
 	return output.WritePage(ctx, a, path, func(w io.Writer) error { return page.Days(w, days, a.KeepSecrets()) })
 }
 
-// worked are the sessions of a computer, with the words by which they are named.
-func (doc Computer) worked() []report.Worked {
-	names := doc.words()
-	parents := map[string]bool{}
-	for _, s := range doc.Sessions {
-		parents[s.Product+" "+s.Parent] = true
+// Costs is what the last days cost on this computer, and before what as many days before them did,
+// in US dollars. What could not be read is told beside it.
+func Costs(ctx context.Context, a *cli.App, days int, project string) (d report.Days, before float64,
+	problems []discover.Problem, err error) {
+	found, problems, models, err := find(ctx, a, false)
+	if err != nil {
+		return d, 0, nil, err
 	}
-	all := make([]report.Worked, len(doc.Sessions))
-	for i, s := range doc.Sessions {
-		all[i] = report.Worked{Word: names[i], Title: s.Title, Product: s.Product, Project: s.Project,
-			Sub: s.Parent != "", Apart: s.ID != "" && parents[s.Product+" "+s.ID], Updated: s.Updated,
-			Uncosted: s.Uncosted, Spent: s.Spent}
+	found, _ = within(a, found, Flags{Project: project})
+	sessions, now := worked(found), a.Env.Now()
+	d = report.SumDays(sessions, days, now)
+	then := time.Date(now.Year(), now.Month(), now.Day()-days, 12, 0, 0, 0, now.Location())
+	before = report.SumDays(sessions, days, then).Cost
+	if project == "" {
+		d.Gateway, err = gained(ctx, a, days, models)
+	}
+	return d, before, problems, err
+}
+
+// parentsOf are the sessions for which others work, by product and id.
+func parentsOf(found []discover.Found) map[string]bool {
+	parents := map[string]bool{}
+	for i := range found {
+		parents[found[i].Product+" "+found[i].Parent] = true
+	}
+	return parents
+}
+
+// worked are sessions with the words by which they are named.
+func worked(found []discover.Found) []report.Worked {
+	words, parents := source.Words(found, found), parentsOf(found)
+	all := make([]report.Worked, len(found))
+	for i := range found {
+		all[i] = workedOf(&found[i], words[i], parents)
 	}
 	return all
+}
+
+func workedOf(f *discover.Found, word string, parents map[string]bool) report.Worked {
+	return report.Worked{Word: word, Title: f.Title, Product: f.Product, Project: f.Project, Sub: f.Parent != "",
+		Apart: f.ID != "" && parents[f.Product+" "+f.ID], Updated: session.Millis(f.Updated.UnixMilli()),
+		Uncosted: f.Uncosted, Spent: f.Spent}
 }
 
 // gained is what went through the gateway on the last days, nil if nothing did.

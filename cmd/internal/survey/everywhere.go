@@ -36,6 +36,8 @@ type Computer struct {
 type onComputer struct {
 	discover.Found
 	Updated session.Millis `json:"updated"`
+	// Cut says that tokens and cost are of the days that were asked for, and there are others.
+	Cut bool `json:"cut,omitzero"`
 }
 
 // sumOf is what some sessions come to.
@@ -69,38 +71,80 @@ type Flags struct {
 	All   bool
 	Page  output.Page
 	Days  int // that the page is about
+	// Since is how many calendar days sessions are listed of, today the last; 0 is all.
+	Since   int
+	Project string // only sessions that worked in this folder or below it; "" is all
+	Most    int    // how many sessions are listed for people; 0 is all
 	// Advise says what the page advises. It may be nil.
 	Advise func(context.Context) ([]report.Finding, error)
 }
 
-// Everywhere lists the sessions on this computer.
-func Everywhere(ctx context.Context, a *cli.App, f Flags) error {
+// find finds the sessions on this computer.
+func find(ctx context.Context, a *cli.App, quick bool) ([]discover.Found, []discover.Problem, *model.Catalogue, error) {
 	settings, err := a.Settings()
 	if err != nil {
-		return err
+		return nil, nil, nil, err
 	}
 	search := source.Search(a)
 	search.Models = settings.Catalogue(model.Default())
 	done := a.Progress("looking for sessions")
 	found, problems, err := search.Find(ctx)
 	done()
+	if err != nil || quick {
+		return found, problems, search.Models, err
+	}
+	more, err := search.Measure(ctx, found)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if cache := source.CachePath(a); cache != "" {
+		_ = search.Cache.Save(cache) // without it, the next time takes longer
+	}
+	return found, append(problems, more...), search.Models, nil
+}
+
+// within leaves out the sessions of other projects and of other days, and what the others cost on
+// other days. It returns which of them have such costs, by their place.
+func within(a *cli.App, found []discover.Found, f Flags) (kept []discover.Found, cut map[int]bool) {
+	cut = map[int]bool{}
+	span := report.LastDays(f.Since, a.Env.Now())
+	parents := parentsOf(found)
+	for _, s := range found {
+		if f.Project != "" && !source.Below(s.Project, f.Project) {
+			continue
+		}
+		switch {
+		case f.Since == 0:
+		case len(s.Spent) == 0: // of what it has, nothing says when
+			if !span.Has(s.Updated) {
+				continue
+			}
+		default:
+			one := span.Of(workedOf(&s, "", parents), nil)
+			if one.Requests == 0 {
+				continue
+			}
+			if s.Tokens, s.Agents = one.Tokens, 0; s.Cost != nil {
+				s.Cost = &one.Cost
+			}
+			cut[len(kept)] = one.Cut
+		}
+		kept = append(kept, s)
+	}
+	return kept, cut
+}
+
+// Everywhere lists the sessions on this computer.
+func Everywhere(ctx context.Context, a *cli.App, f Flags) error {
+	found, problems, models, err := find(ctx, a, f.Quick)
 	if err != nil {
 		return err
 	}
-	if !f.Quick {
-		more, err := search.Measure(ctx, found)
-		if err != nil {
-			return err
-		}
-		problems = append(problems, more...)
-		if cache := source.CachePath(a); cache != "" {
-			_ = search.Cache.Save(cache) // without it, the next time takes longer
-		}
-	}
-	doc := sumUp(found, problems)
+	found, cut := within(a, found, f)
+	doc := sumUp(found, cut, problems)
 	order(doc.Sessions, f.Sort)
 	if f.Page.To != "" && len(found) > 0 {
-		if doc.Page, err = writeDays(ctx, a, doc, f, search.Models); err != nil {
+		if doc.Page, err = writeDays(ctx, a, found, f, models); err != nil {
 			return err
 		}
 	}
@@ -124,15 +168,12 @@ func Everywhere(ctx context.Context, a *cli.App, f Flags) error {
 }
 
 // sumUp sums up the findings.
-func sumUp(found []discover.Found, problems []discover.Problem) Computer {
+func sumUp(found []discover.Found, cut map[int]bool, problems []discover.Problem) Computer {
 	doc := Computer{Sessions: []onComputer{}, Problems: []unread{}, Total: sumOf{Name: "total"}}
 	products, projects := map[string]*sumOf{}, map[string]*sumOf{}
-	parents := map[string]bool{}
-	for _, f := range found {
-		parents[f.Product+" "+f.Parent] = true
-	}
-	for _, f := range found {
-		doc.Sessions = append(doc.Sessions, onComputer{f, session.Millis(f.Updated.UnixMilli())})
+	parents := parentsOf(found)
+	for i, f := range found {
+		doc.Sessions = append(doc.Sessions, onComputer{f, session.Millis(f.Updated.UnixMilli()), cut[i]})
 		if f.Cost != nil && f.ID != "" && parents[f.Product+" "+f.ID] {
 			own := *f.Cost - f.Agents // what its sub-agents took is in their own files too
 			f.Cost = &own
@@ -224,6 +265,9 @@ func (doc Computer) show(a *cli.App, f Flags) {
 	}
 	a.Printf("\ntokens are what models read, from caches too, and wrote over all steps;\n" +
 		"  cost is that by the list prices of the model of each step.\n")
+	if slices.ContainsFunc(doc.Sessions, func(s onComputer) bool { return s.Cut }) {
+		a.Printf("⁺ began before these days: tokens and cost are of these days alone.\n")
+	}
 	if n := doc.Total.Uncosted; n > 0 {
 		a.Printf("%s requests of unknown cost, which the sums of cost leave out:\n"+
 			"  the log does not report them, or their model has no price\n  (`models` in winnow.jsonc sets prices).\n",
@@ -238,15 +282,23 @@ func (doc Computer) show(a *cli.App, f Flags) {
 func (doc Computer) list(a *cli.App, f Flags) (column int) {
 	names := doc.words()
 	rows, hidden := [][]string{{"session", "age", "size", "tokens", "cost", "project: title"}}, 0
+	more := 0
 	now := a.Env.Now()
 	for i, s := range doc.Sessions {
 		if s.Parent != "" && !f.All {
 			hidden++
 			continue
 		}
+		if f.Most > 0 && len(rows) > f.Most {
+			more++
+			continue
+		}
 		used, price := "", ""
 		if s.Measured {
 			used, price = tokensOf(s.Tokens, s.TokensEstimated), cli.CostOf(s.Cost, s.Uncosted)
+			if s.Cut {
+				price += "⁺"
+			}
 		}
 		what := strings.Join(strings.Fields(s.Title), " ")
 		if project := lastOf(s.Project); project != "" && what != "" {
@@ -269,6 +321,10 @@ func (doc Computer) list(a *cli.App, f Flags) (column int) {
 	}
 	column, widths[0] = widths[0], -widths[0]
 	a.Table(widths, rows)
+	if more > 0 {
+		a.Printf("%s; --limit 0 lists them, --since 7d, --project and --sort choose\n",
+			quantity.Plural(more, "more session", "more sessions"))
+	}
 	if hidden > 0 {
 		a.Printf("%s in the sums; --all lists them\n",
 			quantity.Plural(hidden, "session of a sub-agent is", "sessions of sub-agents are"))

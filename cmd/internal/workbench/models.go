@@ -27,7 +27,7 @@ func (b *Bench) Advice(err error) string {
 		return "check providers." + e.Provider + " in the configuration: its headers are sent with each request"
 	case llm.Rejected:
 		if e.Status == 404 {
-			return "`winnow models` lists known models; choose another one with --model, or /model in the chat"
+			return "`winnow config models` lists known models; choose another one with --model, or /model in the chat"
 		}
 	case llm.Network:
 		return "check the connection, and providers." + e.Provider + ".baseURL if it is set"

@@ -89,7 +89,7 @@ func writtenAt(log []session.Message, name string) (int, error) {
 	at := session.Index(log, name)
 	if at < 0 {
 		return 0, cli.Hint(fmt.Errorf("there is no message %s", name),
-			"`winnow show ID` lists the turns with their messages")
+			"`winnow inspect ID --log` lists the turns with their messages")
 	}
 	if log[at].Written() {
 		return at, nil

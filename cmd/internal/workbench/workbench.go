@@ -196,7 +196,7 @@ func newest(ctx context.Context, kept store.Store, folder string) (string, error
 		return l.Info.ID, nil
 	}
 	return "", cli.Hint(cli.Nothing("there is no session of "+folder+" to continue"),
-		"`winnow list` shows all of them; leave --continue out to begin one")
+		"`winnow ls --store` shows all of them; leave --continue out to begin one")
 }
 
 // Close closes everything.
@@ -235,7 +235,7 @@ func (b *Bench) permitted(allow []string) (permission.Policy, error) {
 // Open makes the loop that asks a model.
 func (b *Bench) Open(name string, c agent.Config) (*agent.Loop, model.Model, error) {
 	if name = cmp.Or(name, b.Model); name == "" {
-		return nil, model.Model{}, cli.Hint(cli.Usage("which model is to be asked?"),
+		return nil, model.Model{}, cli.Hint(cli.Usage("no model is configured"),
 			"say --model provider/model, or `winnow config set model provider/model`; without a key: --demo")
 	}
 	client, m, err := b.client(name)

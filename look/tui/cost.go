@@ -1,0 +1,154 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/winnowhq/winnow/look/display"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
+)
+
+// CostParts are the tables of a bill, each of which can be shown alone.
+func CostParts() []string { return []string{"day", "project", "model", "product", "session"} }
+
+// mostCosts is how many rows a table of a bill has, unless it is shown alone.
+const mostCosts = 5
+
+// Costs draws what some days cost; before is the cost of as many days before them, in US dollars. by
+// is a table to show alone, "" shows all.
+func (p Painter) Costs(d report.Days, before float64, by string) {
+	if d.Requests == 0 {
+		return
+	}
+	pg := p.page()
+	pg.words(span{}, strong, costHeadline(&d), 2)
+	var also []string
+	if before > 0 {
+		also = append(also, fmt.Sprintf("%s %s in the %s before", change(d.Cost, before), quantity.Dollars(before),
+			quantity.Count(len(d.Days), "day")))
+	}
+	if d.Prompts > 0 {
+		also = append(also, quantity.Percent(d.Cached, d.Prompts)+" of the prompts came from the cache")
+	}
+	if g := d.Gateway; g != nil && g.Known() {
+		also = append(also, "winnow saved "+quantity.Net(g.Net))
+	}
+	for i := range also[:max(0, len(also)-1)] {
+		also[i] += " ·"
+	}
+	pg.flow(span{}, faint, also, 3)
+	for _, part := range CostParts() {
+		if by != "" && by != part || by == "" && part == "product" && len(d.Products) < 2 {
+			continue
+		}
+		most := mostCosts
+		if by != "" || part == "day" && len(d.Days) <= 7 {
+			most = 0
+		}
+		pg.gap()
+		pg.addAll(leaders{costRows(&d, part, most), barTone}.lines(min(pg.width, mostTable+20)))
+	}
+	pg.gap()
+	if d.Cut > 0 {
+		pg.words(span{}, faint, quantity.Plural(d.Cut, "session has", "sessions have")+
+			" requests on other days, too, which are not in these sums.", 2)
+	}
+	if d.Uncosted > 0 {
+		pg.words(span{}, faint, quantity.Plural(d.Uncosted, "session has", "sessions have")+
+			" requests of unknown cost, which the sums leave out: the log does not report them, or their model has no "+
+			"price (`models` in winnow.jsonc sets one).", 3)
+	}
+	p.draw(pg)
+}
+
+// costHeadline is the sum of a bill.
+func costHeadline(d *report.Days) string {
+	when := fmt.Sprintf("in %s", quantity.Count(len(d.Days), "day"))
+	switch len(d.Days) {
+	case 1:
+		when = "today"
+	case 7:
+		when = "this week"
+	}
+	return fmt.Sprintf("%s %s · %s · %s", quantity.Dollars(d.Cost), when, quantity.Count(d.Sessions, "session"),
+		quantity.Count(d.Requests, "request"))
+}
+
+// change is by how much a cost rose or fell.
+func change(now, before float64) string {
+	switch share := (now - before) / before; {
+	case share >= 0.005:
+		return "▲ " + quantity.Share(share) + " from"
+	case share <= -0.005:
+		return "▼ " + quantity.Share(-share) + " from"
+	default:
+		return "as much as"
+	}
+}
+
+// costRows is one table of a bill, at most most rows long, if that is above 0.
+func costRows(d *report.Days, part string, most int) display.Ranking {
+	var rows []display.Ranked
+	var costs []float64
+	add := func(name string, cost float64, unknown bool) {
+		amount := quantity.Dollars(cost)
+		if unknown {
+			amount = "≥" + amount
+		}
+		rows, costs = append(rows, display.Ranked{Name: name, Tokens: amount}), append(costs, cost)
+	}
+	spent := func(list []report.SpentOn, none string) {
+		for _, s := range list {
+			add(cmp.Or(s.Name, none), s.Cost, s.Uncosted > 0)
+		}
+	}
+	title := "Most expensive sessions"
+	switch part {
+	case "day":
+		title = "By day"
+		for _, day := range d.Days {
+			name := day.Day
+			if t, err := time.Parse(time.DateOnly, day.Day); err == nil {
+				name = t.Format("Mon 2 Jan")
+			}
+			add(name, day.Cost, false)
+		}
+	case "project":
+		title = "By project"
+		spent(d.Projects, "not known")
+	case "model":
+		title = "By model"
+		spent(d.Models, "not known")
+	case "product":
+		title = "By product"
+		spent(d.Products, "not known")
+	case "session":
+		for _, s := range d.Dearest {
+			add(cmp.Or(s.Title, s.Word)+"  "+s.Word, s.Cost, s.Uncosted > 0)
+		}
+	}
+	largest := slices.Max(append(costs, 0))
+	for i := range rows {
+		if largest > 0 {
+			rows[i].Part = costs[i] / largest
+		}
+		if d.Cost > 0 {
+			rows[i].Share = quantity.Share(costs[i] / d.Cost)
+		}
+	}
+	if most > 0 && len(rows) > most {
+		rest := 0.0
+		for _, cost := range costs[most:] {
+			rest += cost
+		}
+		others := display.Ranked{Name: quantity.Number(len(rows)-most) + " more", Tokens: quantity.Dollars(rest), Rest: true}
+		if d.Cost > 0 {
+			others.Share = quantity.Share(rest / d.Cost)
+		}
+		rows = append(rows[:most], others)
+	}
+	return display.Ranking{Title: title, Paths: part == "project", Rows: rows}
+}
