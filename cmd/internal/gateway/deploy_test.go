@@ -119,7 +119,8 @@ func TestDeploy_dashboard(t *testing.T) {
 	}
 }
 
-// Whatever is counted for each tenant can be looked at for one, and an alert about it says whose it is.
+// Whatever is counted for each tenant can be looked at for one, and an alert about it says whose it
+// is.
 func TestDeploy_tenantsAreToldApart(t *testing.T) {
 	figures := metrics.OfTenant(func() transport.Totals { return transport.Totals{} }).Names()
 	ofTenants := func(expr string) bool {

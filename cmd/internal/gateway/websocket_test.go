@@ -13,8 +13,8 @@ import (
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
-// open opens a WebSocket through a replica, and returns the connection when the provider has echoed a
-// word on it.
+// open opens a WebSocket through a replica, and returns the connection when the provider has echoed
+// a word on it.
 func (l *till) open(token, path string, through int) net.Conn {
 	l.t.Helper()
 	c, err := net.Dial("tcp", l.relays[through].Address())
