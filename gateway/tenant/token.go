@@ -174,8 +174,9 @@ func (t Token) Lifetime() time.Duration {
 	return t.Expires.Sub(t.Created)
 }
 
-// Rotated makes a token in the place of another one, with the same tenant, label, owner and scopes. The
-// old one is valid for an overlap more, unless it ends before; without an overlap it is revoked.
+// Rotated makes a token in the place of another one, with the same tenant, label, owner and scopes.
+// The old one is valid for an overlap more, unless it ends before; without an overlap it is
+// revoked.
 func (t Token) Rotated(now time.Time, overlap, lifetime time.Duration) (shown string, next, old Token, err error) {
 	if state := t.State(now); state != "valid" {
 		return "", next, old, fmt.Errorf("the token %s is %s: make a new one", t.ID, state)

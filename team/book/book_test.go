@@ -298,8 +298,8 @@ func TestBook_theVersionBeforeReadsItsTokens(t *testing.T) {
 	}
 }
 
-// A token that is rotated once more during the overlap gives the new one its own lifetime, not the rest
-// of the overlap, through whatever tokens took its place meanwhile.
+// A token that is rotated once more during the overlap gives the new one its own lifetime, not the
+// rest of the overlap, through whatever tokens took its place meanwhile.
 func TestRotate_twiceKeepsTheLifetime(t *testing.T) {
 	on(t, func(t *testing.T, open func() tenant.Book) {
 		b := open()

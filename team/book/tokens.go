@@ -107,8 +107,9 @@ const (
 	replacedBy = " to "
 )
 
-// lifetime is how long a token lasts that is made in the place of another one. A token that was rotated
-// before ends with the overlap; the one in its place, which the audit log names, has its lifetime.
+// lifetime is how long a token lasts that is made in the place of another one. A token that was
+// rotated before ends with the overlap; the one in its place, which the audit log names, has its
+// lifetime.
 func (b *Book) lifetime(ctx context.Context, t tenant.Token) (time.Duration, error) {
 	for {
 		var what string
