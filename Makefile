@@ -82,6 +82,9 @@ replicas: ## three gateways behind deploy/'s HAProxy, tenants with budgets, a da
 			-kills $$(($(or $(FAULTS),600) / 2)) -requests $$(($(or $(REQUESTS),100000) / 2)) || exit 1; \
 	done
 
+previous: ## the program as it was before the newest migrations, on today's tables, beside today's program and after it; builds it from the history
+	go test ./internal/siege -v -count=1 -timeout 60m -previous -run Previous
+
 load: ## what a large request costs small ones beside it, and the memory of a thousand sessions of a megabyte
 	go test ./internal/siege -v -count=1 -timeout 60m -load -run Load
 
@@ -112,4 +115,4 @@ quality: ## what five compactions in a row keep of facts planted in made-up sess
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd internal/interop/sdk && go vet ./... && go test ./...
 
-.PHONY: quality buildd dist race race-short pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas load soak properties interop forecast
+.PHONY: quality buildd dist race race-short pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas previous load soak properties interop forecast

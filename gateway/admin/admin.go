@@ -31,6 +31,8 @@ type Eraser interface {
 	Tenant(ctx context.Context, name string) (tenant.Erasure, error)
 	// Person erases the sessions that a person of a tenant began, and the person's tokens.
 	Person(ctx context.Context, name, person string) (tenant.Erasure, error)
+	// Sessions erases sessions of a tenant.
+	Sessions(ctx context.Context, name string, ids ...string) (tenant.Erasure, error)
 }
 
 // Shown is a tenant with its tokens and its spending.
@@ -206,6 +208,20 @@ func (s Service) Erase(ctx context.Context, name, person string) (tenant.Erasure
 		return tenant.Erasure{}, Invalid{err}
 	}
 	return s.Eraser.Person(ctx, name, person)
+}
+
+// Deletion says which sessions of a tenant are deleted.
+type Deletion struct {
+	Sessions []string `json:"sessions"` // their whole ids
+}
+
+// DeleteSessions erases sessions of a tenant. It goes on to its end if whoever asked leaves.
+// tenant.ErrNotFound, and nothing is erased, if the tenant does not have one of them.
+func (s Service) DeleteSessions(ctx context.Context, name string, d Deletion) (tenant.Erasure, error) {
+	if len(d.Sessions) == 0 {
+		return tenant.Erasure{}, Invalid{errors.New("sessions: name at least one")}
+	}
+	return s.Eraser.Sessions(context.WithoutCancel(ctx), name, d.Sessions...)
 }
 
 // Audited shows the newest entries of the audit log about a tenant, or the one that was removed last

@@ -197,7 +197,7 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 			"says why")
 		return
 	case refused != nil:
-		h.Log.Warn("refused: "+refused.Message, "tenant", g.Tenant, "who", g.Who, "limit", refused.Kind)
+		logRefused(h.Log, g, refused)
 		h.Metrics.Refused(refused.Kind)
 		turnAway(w, r, rest, g.Tenant, refused)
 		return
@@ -210,7 +210,7 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 	key, held := access.Keys[to.name]
 	access.Held = held
 	if why := notAllowed(access, r, rest, held); why != nil {
-		h.Log.Warn("refused: "+why.Message, "tenant", g.Tenant, "who", g.Who, "limit", why.Kind)
+		logRefused(h.Log, g, why)
 		h.Metrics.Refused(why.Kind)
 		turnAway(w, r, rest, g.Tenant, why)
 		return

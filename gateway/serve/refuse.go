@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"net/http"
@@ -93,6 +94,14 @@ func answer(w http.ResponseWriter, path string, status int, kind, message string
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n')) // who asked may have left
+}
+
+// logRefused says in the log what was refused to whom; of nobody in particular c is nil.
+func logRefused(log *slog.Logger, c *Client, why *tenant.Refusal) {
+	if c == nil {
+		c = &Client{}
+	}
+	log.Warn("refused: "+why.Message, "tenant", c.Tenant, "who", c.Who, "person", c.Person, "limit", why.Kind)
 }
 
 // turnAway tells a client that a limit or a budget is reached, so that it waits, or gives up.

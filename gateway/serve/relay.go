@@ -156,11 +156,11 @@ const mostUnread = 256 << 10
 
 // turnedAway answers a request of a tenant whose budget does not allow it.
 func (p *relay) turnedAway(w http.ResponseWriter, r *http.Request, refused *tenant.Refusal) {
-	name := ""
-	if g := ClientOf(r.Context()); g != nil {
-		name = g.Tenant
+	c, name := ClientOf(r.Context()), ""
+	if c != nil {
+		name = c.Tenant
 	}
-	p.log.Warn("refused: "+refused.Message, "tenant", name, "limit", refused.Kind)
+	logRefused(p.log, c, refused)
 	p.metrics.Refused(refused.Kind)
 	if r.Body != nil { // a connection that ends with something unread may take the answer with it
 		_, _ = io.CopyN(io.Discard, r.Body, mostUnread)

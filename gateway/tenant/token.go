@@ -166,17 +166,22 @@ func (t Token) State(now time.Time) string {
 	return "valid"
 }
 
-// Rotated is what takes the place of a token: one with the same tenant, label, scopes and lifetime.
-// The old one counts for an overlap more, unless it ends before; without an overlap it is revoked.
-func (t Token) Rotated(now time.Time, overlap time.Duration) (shown string, next, old Token, err error) {
+// Lifetime is how long a token is valid from when it was made; 0 without an end.
+func (t Token) Lifetime() time.Duration {
+	if t.Expires.IsZero() {
+		return 0
+	}
+	return t.Expires.Sub(t.Created)
+}
+
+// Rotated makes a token in the place of another one, with the same tenant, label, owner and scopes.
+// The old one is valid for an overlap more, unless it ends before; without an overlap it is
+// revoked.
+func (t Token) Rotated(now time.Time, overlap, lifetime time.Duration) (shown string, next, old Token, err error) {
 	if state := t.State(now); state != "valid" {
 		return "", next, old, fmt.Errorf("the token %s is %s: make a new one", t.ID, state)
 	}
-	lasts := time.Duration(0)
-	if !t.Expires.IsZero() {
-		lasts = t.Expires.Sub(t.Created)
-	}
-	shown, next, err = NewToken(t.Tenant, t.Label, t.Scopes, now, lasts)
+	shown, next, err = NewToken(t.Tenant, t.Label, t.Scopes, now, lifetime)
 	next.Owner, old = t.Owner, t
 	end := now.UTC().Truncate(time.Millisecond).Add(overlap)
 	if old.Expires.IsZero() || end.Before(old.Expires) {

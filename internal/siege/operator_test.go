@@ -146,7 +146,6 @@ func TestOperator_story(t *testing.T) {
 
 var shownToken = regexp.MustCompile(`wt_\S+`)
 
-// operator runs winnow on a database.
 // answerStream is what the slow provider says, always.
 const answerStream = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\"," +
 	"\"role\":\"assistant\",\"model\":\"claude-sonnet-4-5\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":10," +
@@ -156,8 +155,10 @@ const answerStream = "event: message_start\ndata: {\"type\":\"message_start\",\"
 	"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":5}}\n\n" +
 	"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 
+// operator runs winnow on a database.
 type operator struct {
 	t        *testing.T
+	program  string // its path, "" for the one of this tree
 	cluster  *pgtest.Cluster
 	database string // its URL
 	opened   map[string]*postgres.Database
@@ -194,20 +195,40 @@ func operate(t *testing.T) *operator {
 // runs runs a command, which must say something.
 func (o *operator) runs(want string, args ...string) string {
 	o.t.Helper()
-	built = true
-	cmd := exec.Command(must(program()), append([]string{"--store", o.database}, args...)...)
-	cmd.Env = []string{"HOME=" + o.home}
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), want) {
+	out, err := o.tries(args...)
+	if err != nil || !strings.Contains(out, want) {
 		o.t.Fatalf("winnow %s: %v; it does not say %q:\n%s", strings.Join(args, " "), err, want, out)
 	}
-	return string(out)
+	return out
+}
+
+// tries runs a command, which may fail.
+func (o *operator) tries(args ...string) (said string, err error) {
+	o.t.Helper()
+	path := o.program
+	if path == "" {
+		path = ours(o.t)
+	}
+	cmd := exec.Command(path, append([]string{"--store", o.database}, args...)...)
+	cmd.Env = []string{"HOME=" + o.home, "FIRST_TOKEN=" + firstToken}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// firstToken is in the variable FIRST_TOKEN of each command.
+var firstToken = "wt_" + strings.Repeat("f", 64)
+
+// by is the same operator with a program of another version, or if that is "" the one of this tree.
+func (o *operator) by(program string) *operator {
+	other := *o
+	other.program = program
+	return &other
 }
 
 // serve starts a replica.
 func (o *operator) serve() *serving {
 	o.t.Helper()
-	return beginWith(o.t, o.database, `{"gateway": {"upstreams": {`+strings.Join(o.ups, ", ")+`}}}`)
+	return beginBy(o.t, o.program, o.database, `{"gateway": {"upstreams": {`+strings.Join(o.ups, ", ")+`}}}`)
 }
 
 // ends asks a replica to end, and tells how it did.

@@ -56,8 +56,20 @@ func TestMain(m *testing.M) {
 // built: the program was wanted.
 var built bool
 
+// ours is the path of the program of this tree.
+func ours(t testing.TB) string {
+	t.Helper()
+	built = true
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // serving is `winnow serve` as a process, with a home of its own.
 type serving struct {
+	program     string // its path, "" for the one of this tree
 	home, store string
 	database    string // the URL of its store, if that is not in a file
 	address     string
@@ -99,10 +111,15 @@ func beginOn(t testing.TB, database, upstream, settings string) *serving {
 // beginWith starts it with a whole configuration.
 func beginWith(t testing.TB, database, settings string) *serving {
 	t.Helper()
-	built = true
+	return beginBy(t, "", database, settings)
+}
+
+// beginBy starts a program of another version, or if that is "" the one of this tree.
+func beginBy(t testing.TB, program, database, settings string) *serving {
+	t.Helper()
 	home := t.TempDir()
-	s := &serving{home: home, store: filepath.Join(home, "data", "winnow", "winnow.db"), database: database,
-		address: "127.0.0.1:0", log: &written{}}
+	s := &serving{program: program, home: home, store: filepath.Join(home, "data", "winnow", "winnow.db"),
+		database: database, address: "127.0.0.1:0", log: &written{}}
 	config := filepath.Join(home, "config", "winnow", "winnow.jsonc")
 	if err := os.MkdirAll(filepath.Dir(config), 0o700); err != nil {
 		t.Fatal(err)
@@ -120,9 +137,9 @@ var listening = regexp.MustCompile(`listening.*address=http://(\S+)`)
 // start starts it at the address that it had before, and waits until it listens.
 func (s *serving) start(t testing.TB) {
 	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
+	path := s.program
+	if path == "" {
+		path = ours(t)
 	}
 	// If it crashes, the system may write down its memory.
 	s.cmd = exec.Command("sh", "-c", `ulimit -c unlimited; exec "$0" serve --listen "$1"`, path, s.address)

@@ -9,7 +9,7 @@ import (
 )
 
 // An outline is worth its tokens only where much is left out and missed often, of which then a few
-// lines come back in place of all: reads of files. docs/economics.md has what was measured.
+// lines come back in place of all: reads of files. docs/strategies.md has what was measured.
 const (
 	outlineFrom  = 2000 // tokens of a read that gets one at least
 	outlineShare = 64   // of the tokens left out, one in 64

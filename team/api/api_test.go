@@ -69,6 +69,13 @@ func (e erasing) Person(ctx context.Context, name, person string) (tenant.Erasur
 	return tenant.Erasure{Tenant: name, Person: person, Stores: []string{name}, By: "tok_1", Remains: []string{}}, err
 }
 
+func (e erasing) Sessions(_ context.Context, name string, ids ...string) (tenant.Erasure, error) {
+	if ids[0] != "live_1" {
+		return tenant.Erasure{}, fmt.Errorf("%w: the session %s of the tenant %s", tenant.ErrNotFound, ids[0], name)
+	}
+	return tenant.Erasure{Tenant: name, Stores: []string{name}, By: "tok_1", Remains: []string{}}, nil
+}
+
 // ask asks the API, and is the answer.
 func (d *desk) ask(method, path, body string) (status int, text string) {
 	d.t.Helper()
@@ -115,7 +122,7 @@ func TestRoutes_answerAsTheDocumentSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	bodies := map[string]string{"addTenant": `{"name": "web", "budget": {"day": 20}}`, "setTenant": `{"limits": {"perMinute": 8}}`,
-		"addToken": `{"owner": "bob@example.com"}`}
+		"addToken": `{"owner": "bob@example.com"}`, "deleteSessions": `{"sessions": ["live_1"]}`}
 	token := ""
 	replace := func(path string) string {
 		return strings.NewReplacer("{tenant}", "web", "{token}", token, "{person}", "bob@example.com").Replace(path)
@@ -123,7 +130,7 @@ func TestRoutes_answerAsTheDocumentSays(t *testing.T) {
 	routes := api.Routes()
 	// In this order: a tenant is added first and removed last.
 	for _, name := range []string{"addTenant", "setTenant", "addToken", "rotateToken", "revokeToken", "listTenants", "showTenant", "showSpending",
-		"auditTenant", "audit", "listTenantTokens", "listTokens", "erasePerson", "removeTenant", "eraseTenant"} {
+		"auditTenant", "audit", "listTenantTokens", "listTokens", "deleteSessions", "erasePerson", "removeTenant", "eraseTenant"} {
 		i := 0
 		for i < len(routes) && routes[i].Name != name {
 			i++
@@ -238,6 +245,8 @@ func TestAPI_refuses(t *testing.T) {
 		{"POST", "/tenants/none/people/bob/erase", ``, 404, "not found: the tenant none"},
 		{"POST", "/tenants/a%20b/erase", ``, 422, "cannot name a tenant"},
 		{"POST", "/tenants/web/people/a%20b/erase", ``, 422, "cannot name a person"},
+		{"POST", "/tenants/web/sessions/delete", `{"sessions": ["live_2"]}`, 404, "not found: the session live_2 of the tenant web"},
+		{"POST", "/tenants/web/sessions/delete", `{"sessions": []}`, 422, "name at least one"},
 		{"GET", "/tenants/none/spent", ``, 404, "not found: the tenant none"},
 		{"GET", "/tenants/none/tokens", ``, 404, "not found: the tenant none"},
 		{"POST", "/tenants/none/tokens", `{}`, 404, "not found: the tenant none"},

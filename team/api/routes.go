@@ -63,6 +63,10 @@ func Routes() []Route {
 		{Name: "erasePerson", Method: http.MethodPost, Path: "/tenants/{tenant}/people/{person}/erase",
 			Did: "person erase", Summary: "Erase the sessions that a person of a tenant began, and the person's tokens",
 			Status: http.StatusOK, Answer: erasure, do: erase},
+		{Name: "deleteSessions", Method: http.MethodPost, Path: "/tenants/{tenant}/sessions/delete", Did: "session delete",
+			Summary: "Erase sessions of a tenant, by their whole ids",
+			Status:  http.StatusOK, Body: &Body{Type: reflect.TypeFor[admin.Deletion](), Required: []string{"sessions"}},
+			Answer: erasure, do: deleteSessions},
 		{Name: "showSpending", Method: http.MethodGet, Path: "/tenants/{tenant}/spent", Did: "tenant show",
 			Summary: "Show what a tenant and its people spent",
 			Status:  http.StatusOK, Answer: reflect.TypeFor[admin.Spending](), do: spent},
@@ -132,6 +136,14 @@ func remove(ctx context.Context, s admin.Service, r request) (any, error) {
 
 func erase(ctx context.Context, s admin.Service, r request) (any, error) {
 	return s.Erase(ctx, r.tenant(), r.PathValue("person"))
+}
+
+func deleteSessions(ctx context.Context, s admin.Service, r request) (any, error) {
+	var d admin.Deletion
+	if err := r.decode(&d); err != nil {
+		return nil, err
+	}
+	return s.DeleteSessions(ctx, r.tenant(), d)
 }
 
 func spent(ctx context.Context, s admin.Service, r request) (any, error) {

@@ -297,3 +297,40 @@ func TestBook_theVersionBeforeReadsItsTokens(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A token that is rotated once more during the overlap gives the new one its own lifetime, not the
+// rest of the overlap, through whatever tokens took its place meanwhile.
+func TestRotate_twiceKeepsTheLifetime(t *testing.T) {
+	on(t, func(t *testing.T, open func() tenant.Book) {
+		b := open()
+		if err := b.Add(t.Context(), "", tenant.Tenant{Name: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, lasts := range []time.Duration{0, 90 * 24 * time.Hour} {
+			_, first, err := tenant.NewToken("ann", "", tenant.Scopes{tenant.Relay}, noon, lasts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.AddToken(t.Context(), "", first); err != nil {
+				t.Fatal(err)
+			}
+			_, second, _, err := b.Rotate(t.Context(), "", first.ID, time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, third, _, err := b.Rotate(t.Context(), "", second.ID, time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range []string{first.ID, second.ID} {
+				_, again, old, err := b.Rotate(t.Context(), "", id, 48*time.Hour)
+				if err != nil || !again.Expires.Equal(third.Expires) || again.Expires.IsZero() != (lasts == 0) {
+					t.Errorf("made of one that lasts %v: it expires %v, want %v, %v", lasts, again.Expires, third.Expires, err)
+				}
+				if want := noon.Add(time.Hour); !old.Expires.Equal(want) {
+					t.Errorf("the rotated one is valid until %v, want %v", old.Expires, want)
+				}
+			}
+		}
+	})
+}

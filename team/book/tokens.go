@@ -81,10 +81,14 @@ func (b *Book) Rotate(ctx context.Context, who, id string, overlap time.Duration
 	if old, err = b.Token(ctx, id); err != nil {
 		return "", next, old, err
 	}
-	if shown, next, old, err = old.Rotated(b.now(), overlap); err != nil {
+	lifetime, err := b.lifetime(ctx, old)
+	if err != nil {
 		return "", next, old, err
 	}
-	e := &tenant.Entry{Who: who, Did: "token rotate", What: id + " to " + next.ID}
+	if shown, next, old, err = old.Rotated(b.now(), overlap, lifetime); err != nil {
+		return "", next, old, err
+	}
+	e := &tenant.Entry{Who: who, Did: rotated, What: id + replacedBy + next.ID}
 	err = b.change(ctx, e, func(tx *sql.Tx) error {
 		if err := add(ctx, tx, next, e); err != nil {
 			return err
@@ -95,6 +99,39 @@ func (b *Book) Rotate(ctx context.Context, who, id string, overlap time.Duration
 		return some(done, err, fmt.Errorf("%w: the token %s was revoked meanwhile", tenant.ErrNotFound, id))
 	})
 	return shown, next, old, err
+}
+
+// The entry of the audit log about a token that was rotated: tok_1 to tok_2.
+const (
+	rotated    = "token rotate"
+	replacedBy = " to "
+)
+
+// lifetime is how long a token lasts that is made in the place of another one. A token that was
+// rotated before ends with the overlap; the one in its place, which the audit log names, has its
+// lifetime.
+func (b *Book) lifetime(ctx context.Context, t tenant.Token) (time.Duration, error) {
+	for {
+		var what string
+		err := b.db.QueryRowContext(ctx, `SELECT what FROM book_audit
+			WHERE tenant = (SELECT tenant FROM book_token WHERE id = $1) AND did = $2 AND what LIKE $3
+			ORDER BY time DESC LIMIT 1`, t.ID, rotated, t.ID+replacedBy+"%").Scan(&what)
+		if errors.Is(err, sql.ErrNoRows) {
+			return t.Lifetime(), nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		_, id, _ := strings.Cut(what, replacedBy)
+		next, err := b.Token(ctx, id)
+		if errors.Is(err, tenant.ErrNotFound) {
+			return t.Lifetime(), nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		t = next
+	}
 }
 
 const selectTokens = `SELECT k.id, ` + shownName + `, k.label, k.owner, k.hash, k.scopes, k.allows, k.created,

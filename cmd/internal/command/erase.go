@@ -59,17 +59,17 @@ it was done, without content. Interrupted, it can be repeated.`,
 			if err := f.confirm(ctx, a, "everything of the tenant "+args[0]); err != nil {
 				return err
 			}
-			return eraseAndTell(ctx, a, b, args[0], "")
+			return eraseAndTell(a, func() (tenant.Erasure, error) { return administer(a, b).Erase(ctx, args[0], "") })
 		})
 	}
 	f.flags(cmd)
 	return cmd
 }
 
-// eraseAndTell erases a tenant, or a person within it, and prints the receipt.
-func eraseAndTell(ctx context.Context, a *cli.App, b tenant.Book, name, person string) error {
+// eraseAndTell erases, and prints the receipt.
+func eraseAndTell(a *cli.App, erase func() (tenant.Erasure, error)) error {
 	done := a.Progress("erasing")
-	receipt, err := administer(a, b).Erase(ctx, name, person)
+	receipt, err := erase()
 	done()
 	if err != nil {
 		return err

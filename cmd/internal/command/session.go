@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/gateway"
 	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/gateway/admin"
 	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/store"
 )
@@ -60,7 +61,9 @@ func deleteSessions(ctx context.Context, a *cli.App, f erasing, of string, args 
 			return err
 		}
 		defer kept.Close()
-		return deleteFrom(ctx, a, f, gateway.Eraser{App: a, Who: actor(a)}, kept, nil, args)
+		return deleteFrom(ctx, a, f, kept, args, func(ids []string) (tenant.Erasure, error) {
+			return gateway.Eraser{App: a, Who: actor(a)}.Stored(ctx, kept, ids...)
+		})
 	}
 	if a.Shared.Missing != nil {
 		return a.Shared.Missing
@@ -77,7 +80,9 @@ func deleteSessions(ctx context.Context, a *cli.App, f erasing, of string, args 
 			return err
 		}
 		defer kept.Close()
-		return deleteFrom(ctx, a, f, gateway.Eraser{App: a, Book: b, Who: actor(a)}, kept, &t, args)
+		return deleteFrom(ctx, a, f, kept, args, func(ids []string) (tenant.Erasure, error) {
+			return administer(a, b).DeleteSessions(ctx, t.Name, admin.Deletion{Sessions: ids})
+		})
 	})
 }
 
@@ -97,9 +102,9 @@ func tenantNamed(ctx context.Context, b tenant.Book, name, of string) (tenant.Te
 	return t, nil
 }
 
-// deleteFrom deletes sessions from a store, of a tenant or with nil of a person.
-func deleteFrom(ctx context.Context, a *cli.App, f erasing, e gateway.Eraser, kept store.Store, t *tenant.Tenant,
-	args []string) error {
+// deleteFrom finds sessions in a store, asks, deletes them, and prints the receipt.
+func deleteFrom(ctx context.Context, a *cli.App, f erasing, kept store.Store, args []string,
+	erase func(ids []string) (tenant.Erasure, error)) error {
 	ids := make([]string, len(args))
 	for i, arg := range args {
 		id, err := source.FindSession(ctx, kept, arg)
@@ -111,11 +116,5 @@ func deleteFrom(ctx context.Context, a *cli.App, f erasing, e gateway.Eraser, ke
 	if err := f.confirm(ctx, a, "the sessions "+strings.Join(ids, ", ")); err != nil {
 		return err
 	}
-	done := a.Progress("erasing")
-	receipt, err := e.Sessions(ctx, kept, t, ids...)
-	done()
-	if err != nil {
-		return err
-	}
-	return tellErasure(a, receipt)
+	return eraseAndTell(a, func() (tenant.Erasure, error) { return erase(ids) })
 }

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"os/user"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,9 +53,17 @@ docs/tenants.md goes through it, from nothing to two tenants.`,
 	return cmd
 }
 
-// actor is who runs the command, for the audit log.
+// actor is who runs the command, for the audit log: the account of the system, or its number where
+// it has no name, as in a container.
 func actor(a *cli.App) string {
-	return "cli:" + cmp.Or(a.Env.Getenv("USER"), a.Env.Getenv("LOGNAME"), "unknown")
+	name := cmp.Or(a.Env.Getenv("USER"), a.Env.Getenv("LOGNAME"))
+	if name == "" {
+		name = strconv.Itoa(os.Getuid())
+		if account, err := user.Current(); err == nil {
+			name = account.Username
+		}
+	}
+	return "cli:" + name
 }
 
 // withBook opens the book of tenants for what a command does.

@@ -5,7 +5,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -131,5 +134,18 @@ func TestTenant_twoShareAGateway(t *testing.T) {
 		if o := d.run(append([]string{"tenant"}, c[1:]...)...); o.code != cli.ExitDone || !strings.Contains(o.stdout, c[0]) {
 			t.Errorf("%v does not say %q: %s%s", c[1:], c[0], o.stdout, o.stderr)
 		}
+	}
+}
+
+// The audit log names who ran a command also where no variable does, as in a container.
+func TestTenant_theAuditLogNamesTheAccount(t *testing.T) {
+	d := newTeamDesk(t)
+	d.run("tenant", "add", "ann").wants(t, cli.ExitDone)
+	me := strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil {
+		me = u.Username
+	}
+	if o := d.run("tenant", "audit", "ann"); !strings.Contains(o.stdout, "cli:"+me) {
+		t.Errorf("it was cli:%s: %s", me, o.stdout)
 	}
 }

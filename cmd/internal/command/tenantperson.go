@@ -48,7 +48,7 @@ the tenant's sessions; erase waits for that. Interrupted, it can be repeated.`,
 			if err := f.confirm(ctx, a, what); err != nil {
 				return err
 			}
-			return eraseAndTell(ctx, a, b, args[0], args[1])
+			return eraseAndTell(a, func() (tenant.Erasure, error) { return administer(a, b).Erase(ctx, args[0], args[1]) })
 		})
 	}
 	f.flags(cmd)

@@ -3,6 +3,7 @@ package gateway
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +172,55 @@ func TestAdmin_erasesATenant(t *testing.T) {
 	}
 	all, err := l.book.Audited(t.Context(), "ann", 10)
 	if err != nil || len(all) != 1 || all[0].Who != kept.ID || all[0].Did != tenant.Erased {
+		t.Errorf("the audit log has %+v, %v", all, err)
+	}
+}
+
+// An admin deletes a session of a tenant and gets the receipt; the audit log says who did it, and
+// which session. One that is not there is said, and nothing is deleted.
+func TestAdmin_deletesASession(t *testing.T) {
+	l := newTill(t, "", tenant.Budget{}, says)
+	l.says(l.token, "The amaranth stays.", 0)
+	l.spent()
+	kept := l.sessions()
+	l.says(l.token, secret, 0)
+	l.spent()
+	ids := slices.DeleteFunc(l.sessions(), func(id string) bool { return slices.Contains(kept, id) })
+	if err := l.book.Add(t.Context(), "test", tenant.Tenant{Name: "root"}); err != nil {
+		t.Fatal(err)
+	}
+	root, by, err := tenant.NewToken("root", "", tenant.Scopes{tenant.Admin}, time.Now(), 0)
+	if err == nil {
+		err = l.book.AddToken(t.Context(), "test", by)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.look()
+	const path = "/~admin/v1/tenants/ann/sessions/delete"
+	for body, want := range map[string]int{`{"sessions": ["` + ids[0] + `", "live_none"]}`: http.StatusNotFound,
+		`{"sessions": []}`: http.StatusUnprocessableEntity, `{}`: http.StatusUnprocessableEntity} {
+		if status, text := l.get("POST", path, root, body); status != want {
+			t.Errorf("%s: %d %s, want %d", body, status, text, want)
+		}
+	}
+	if len(l.sessions()) != 2 {
+		t.Error("something was deleted all the same")
+	}
+	status, text := l.get("POST", path, root, `{"sessions": ["`+ids[0]+`"]}`)
+	var receipt tenant.Erasure
+	if err := json.Unmarshal([]byte(text), &receipt); err != nil || status != http.StatusOK || receipt.Sessions != 1 ||
+		receipt.Tenant != "ann" || receipt.By != by.ID {
+		t.Errorf("%d %s, %v", status, text, err)
+	}
+	if places := l.where(secret); len(places) > 0 {
+		t.Errorf("it is in %v", places)
+	}
+	if got := l.sessions(); !slices.Equal(got, kept) {
+		t.Errorf("%v are left, want %v", got, kept)
+	}
+	all, err := l.book.Audited(t.Context(), "ann", 1)
+	if err != nil || len(all) != 1 || all[0].Who != by.ID || all[0].Did != "session delete" || all[0].Session != ids[0] {
 		t.Errorf("the audit log has %+v, %v", all, err)
 	}
 }

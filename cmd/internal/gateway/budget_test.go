@@ -40,7 +40,8 @@ type till struct {
 	book     tenant.Book
 	token    string
 	provider *llmtest.Server
-	refuses  atomic.Bool // the provider knows no stream_options
+	refuses  atomic.Bool      // the provider knows no stream_options
+	socket   http.HandlerFunc // answers WebSockets in the provider's place; nil: the provider does
 	relays   []*Relay
 	log      logged // of all relays
 }
@@ -123,6 +124,10 @@ func (l *till) relay() *Relay {
 	to, _ := url.Parse(l.provider.URL)
 	before := httputil.NewSingleHostReverseProxy(to)
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if l.socket != nil && r.Header.Get("Upgrade") != "" {
+			l.socket(w, r)
+			return
+		}
 		body, _ := io.ReadAll(r.Body)
 		if l.refuses.Load() && bytes.Contains(body, []byte("include_usage")) {
 			w.WriteHeader(http.StatusBadRequest)

@@ -67,6 +67,9 @@ func TestDeploy_figuresExist(t *testing.T) {
 
 // dashboard is what Grafana is given.
 type dashboard struct {
+	Templating struct {
+		List []struct{ Name string }
+	}
 	Panels []struct {
 		ID      int    `json:"id"`
 		Type    string `json:"type"`
@@ -80,25 +83,30 @@ type dashboard struct {
 
 type grid struct{ X, Y, W, H int }
 
-// Queries are those of the dashboard, with its variables filled in.
-func queries(t *testing.T) (all []string) {
+// shown is the dashboard.
+func shown(t *testing.T) (d dashboard) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(outside.Root(t), "deploy", "grafana", "dashboards", "winnow.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d dashboard
 	if err := json.Unmarshal(text, &d, json.MatchCaseInsensitiveNames(true)); err != nil {
 		t.Fatal(err)
 	}
+	return d
+}
+
+// queries are those of the dashboard, with its variables filled in.
+func queries(t *testing.T) (all []string) {
+	t.Helper()
 	seen := map[int]bool{}
-	for i, p := range d.Panels {
+	for i, p := range shown(t).Panels {
 		if seen[p.ID] || p.Title == "" || p.Grid.X+p.Grid.W > 24 || p.Type != "row" && len(p.Targets) == 0 {
 			t.Errorf("panel %d cannot be shown: %+v", i, p)
 		}
 		seen[p.ID] = true
 		for _, target := range p.Targets {
-			all = append(all, strings.NewReplacer("$instance", ".*", "$__rate_interval", "1m").Replace(target.Expr))
+			all = append(all, strings.NewReplacer("$instance", ".*", "$tenant", ".*", "$__rate_interval", "1m").Replace(target.Expr))
 		}
 	}
 	return all
@@ -108,6 +116,45 @@ func queries(t *testing.T) (all []string) {
 func TestDeploy_dashboard(t *testing.T) {
 	if all := queries(t); len(all) < 20 {
 		t.Errorf("it has %d queries", len(all))
+	}
+}
+
+// Whatever is counted for each tenant can be looked at for one, and an alert about it says whose it
+// is.
+func TestDeploy_tenantsAreToldApart(t *testing.T) {
+	figures := metrics.OfTenant(func() transport.Totals { return transport.Totals{} }).Names()
+	ofTenants := func(expr string) bool {
+		return slices.ContainsFunc(named.FindAllString(expr, -1), func(name string) bool {
+			return slices.Contains(figures, strings.TrimSuffix(name, "_bucket"))
+		})
+	}
+	d, found := shown(t), 0
+	for _, p := range d.Panels {
+		for _, target := range p.Targets {
+			if !ofTenants(target.Expr) {
+				continue
+			}
+			if found++; !strings.Contains(target.Expr, `tenant=~"$tenant"`) {
+				t.Errorf("the dashboard does not choose among tenants: %s", target.Expr)
+			}
+		}
+	}
+	if n := len(d.Templating.List); n != 2 || d.Templating.List[1].Name != "tenant" || found < 15 {
+		t.Errorf("the variables are %+v; %d queries are of tenants", d.Templating.List, found)
+	}
+	text := outsideFile(t, filepath.Join(outside.Root(t), "deploy", "prometheus", "alerts.yml"))
+	found = 0
+	for _, expr := range alertExpr.FindAllStringSubmatch(string(text), -1) {
+		if !ofTenants(expr[1]) {
+			continue
+		}
+		found++
+		if all, by := strings.Count(expr[1], "sum"), strings.Count(expr[1], "sum by (tenant"); all != by {
+			t.Errorf("the alert does not say whose it is: %s", expr[1])
+		}
+	}
+	if said := strings.Count(string(text), "{{ with $labels.tenant }}"); said != found || found < 4 {
+		t.Errorf("%d of %d alerts about tenants name them", said, found)
 	}
 }
 

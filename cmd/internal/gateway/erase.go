@@ -36,12 +36,20 @@ func (e Eraser) twice(ctx context.Context, erase func() error) error {
 	if err := erase(); err != nil {
 		return err
 	}
+	if err := e.wait(ctx); err != nil {
+		return err
+	}
+	return erase()
+}
+
+// wait waits for the processes that serve.
+func (e Eraser) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(cmp.Or(e.Wait, letGo)):
+		return nil
 	}
-	return erase()
 }
 
 // Tenant removes a tenant, if it is there, and erases everything that was kept of it, and of all
@@ -145,9 +153,71 @@ func (e Eraser) Person(ctx context.Context, name, person string) (tenant.Erasure
 	return r, err
 }
 
-// Sessions erases sessions of a store: of a tenant, or with nil of a person.
-func (e Eraser) Sessions(ctx context.Context, kept store.Store, t *tenant.Tenant, ids ...string) (
-	tenant.Erasure, error) {
+// Sessions erases sessions of a tenant. ErrNotFound, and nothing is erased, if there is no such
+// tenant or if it does not have one of the sessions. What clients make anew of them meanwhile is
+// erased, too, and not counted again.
+func (e Eraser) Sessions(ctx context.Context, name string, ids ...string) (tenant.Erasure, error) {
+	t, err := e.Book.Tenant(ctx, name)
+	if err != nil {
+		return tenant.Erasure{}, err
+	}
+	stores := source.TenantStores{App: e.App}
+	defer stores.Close()
+	kept, err := stores.Open(ctx, t.Store)
+	if err != nil {
+		return tenant.Erasure{}, err
+	}
+	defer kept.Close()
+	there, err := among(ctx, kept, ids)
+	if err != nil {
+		return tenant.Erasure{}, err
+	}
+	for _, id := range ids {
+		if !slices.Contains(there, id) {
+			return tenant.Erasure{}, fmt.Errorf("%w: the session %s of the tenant %s", tenant.ErrNotFound, id, name)
+		}
+	}
+	r, err := e.Stored(ctx, kept, ids...)
+	if err != nil {
+		return r, err
+	}
+	r.Tenant, r.Stores = t.Name, append(r.Stores, t.Store)
+	if err := e.Book.Clear(ctx, t.Name, tenant.Entry{Who: e.Who, Did: "session delete",
+		Session: strings.Join(ids, " "), What: Counted(r)}); err != nil {
+		return r, err
+	}
+	if err := e.wait(ctx); err != nil {
+		return r, err
+	}
+	again, err := among(ctx, kept, ids)
+	if err != nil {
+		return r, err
+	}
+	if len(again) > 0 {
+		r.Remains = append(r.Remains, "clients are at work on "+strings.Join(again, ", ")+": what they sent meanwhile "+
+			"was erased, too; with their next request they send their own history, which is kept anew")
+	}
+	can, err := eraserOf(kept)
+	if err != nil {
+		return r, err
+	}
+	_, err = can.Erase(ctx, ids...) // large texts may have come without a session
+	return r, err
+}
+
+// among are those of some sessions that a store has.
+func among(ctx context.Context, kept store.Store, ids []string) (there []string, err error) {
+	list, err := kept.List(ctx)
+	for _, l := range list {
+		if slices.Contains(ids, l.Info.ID) {
+			there = append(there, l.Info.ID)
+		}
+	}
+	return there, err
+}
+
+// Stored erases sessions of a store, once.
+func (e Eraser) Stored(ctx context.Context, kept store.Store, ids ...string) (tenant.Erasure, error) {
 	r := tenant.Erasure{Stores: []string{}}
 	can, err := eraserOf(kept)
 	if err != nil {
@@ -165,25 +235,7 @@ func (e Eraser) Sessions(ctx context.Context, kept store.Store, t *tenant.Tenant
 			}
 		}
 	}
-	erase := func() error {
-		gone, err := can.Erase(ctx, ids...)
-		r.Amount = r.Amount.Plus(gone)
-		return err
-	}
-	if t == nil {
-		err = erase()
-	} else {
-		r.Tenant, r.Stores = t.Name, append(r.Stores, t.Store)
-		noted := false
-		err = e.twice(ctx, func() error {
-			if err := erase(); err != nil || noted {
-				return err
-			}
-			noted = true
-			return e.Book.Clear(ctx, t.Name, tenant.Entry{Who: e.Who, Did: "session delete",
-				Session: strings.Join(ids, " "), What: Counted(r)})
-		})
-	}
+	r.Amount, err = can.Erase(ctx, ids...)
 	e.complete(&r)
 	if len(left) > 0 {
 		r.Remains = append(r.Remains, "sessions that began within one of these: "+strings.Join(left, ", "))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,13 +121,7 @@ func TestEraser_leavesNothingOfASession(t *testing.T) {
 			t.Fatalf("the test looks in the wrong places: %v", ids)
 		}
 		before := l.states()
-		ann, _ := l.relays[0].tenants.known.Load().Tenant("ann")
-		store, err := l.relays[0].tenants.stores.Open(t.Context(), "ann")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer store.Close()
-		receipt, err := l.eraser().Sessions(t.Context(), store, &ann, ids...)
+		receipt, err := l.eraser().Sessions(t.Context(), "ann", ids...)
 		if err != nil || receipt.Sessions != 1 || receipt.Messages < 3 || receipt.Bytes == 0 {
 			t.Errorf("the receipt: %+v, %v", receipt, err)
 		}
@@ -142,4 +137,50 @@ func TestEraser_leavesNothingOfASession(t *testing.T) {
 			t.Errorf("the audit log: %+v, %v", all, err)
 		}
 	})
+}
+
+// A client that goes on with a conversation while it is deleted has it made anew: the receipt
+// counts it once, and says that the client is at work.
+func TestEraser_aSessionAtWorkIsCountedOnce(t *testing.T) {
+	l := newTill(t, "", plenty, says)
+	l.says(l.token, secret, 0)
+	l.spent()
+	ids := l.sessions()
+	kept, err := l.relays[0].tenants.stores.Open(t.Context(), "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	list, err := kept.List(t.Context())
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d sessions, %v", len(list), err)
+	}
+	before, deleted := l.states(), make(chan tenant.Erasure)
+	go func() {
+		defer close(deleted)
+		e := l.eraser()
+		e.Wait = 10 * time.Second
+		receipt, err := e.Sessions(t.Context(), "ann", ids...)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		deleted <- receipt
+	}()
+	l.forgotten(before)
+	l.says(l.token, secret, 0)
+	l.spent()
+	if got := l.sessions(); !slices.Equal(got, ids) {
+		t.Fatalf("the client has %v made anew, want %v: the test does not show what it is to show", got, ids)
+	}
+	receipt := <-deleted
+	if receipt.Sessions != 1 || receipt.Messages != list[0].Messages {
+		t.Errorf("the receipt counts %d sessions, %d messages", receipt.Sessions, receipt.Messages)
+	}
+	if all := strings.Join(receipt.Remains, "\n"); !strings.Contains(all, ids[0]) {
+		t.Errorf("the receipt does not say that its client goes on: %s", all)
+	}
+	if got := l.sessions(); len(got) > 0 {
+		t.Errorf("%v is left", got)
+	}
 }

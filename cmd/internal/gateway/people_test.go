@@ -166,6 +166,17 @@ func TestPeople_haveBudgets(t *testing.T) {
 			if people, err := l.book.People(t.Context(), "ann", time.Now()); err != nil || len(people) != 2 {
 				t.Errorf("the people: %v %v", people, err)
 			}
+			refusals := 0
+			for line := range strings.Lines(l.log.String()) {
+				if strings.Contains(line, "refused: ") {
+					if refusals++; !strings.Contains(line, " person=bob@example.com") {
+						t.Errorf("the log does not say who was refused: %s", line)
+					}
+				}
+			}
+			if refusals == 0 {
+				t.Error("no refusal is in the log")
+			}
 		})
 	}
 }
