@@ -159,6 +159,10 @@ type Remote interface {
 	// Answered is how many reads and how many writes the server has answered by now, those of other
 	// tenants of the same database included. It makes no request.
 	Answered() (reads, writes int64)
+	// Once asks the server, unless it is being asked under that name, for whichever tenant, and
+	// returns a channel that is closed when that has ended. So many tenants ask it once, and do not
+	// keep others from it. The context of ask ends when the store is closed.
+	Once(name string, ask func(context.Context)) (ended <-chan struct{})
 }
 
 // Writer is a store that notices whether it can be written. Not every store is one.
@@ -205,6 +209,19 @@ func Lost(s Store) error {
 		return r.Lost()
 	}
 	return nil
+}
+
+// Once is that of a store that is [Remote]; others are asked each time.
+func Once(s Store, name string, ask func(context.Context)) (ended <-chan struct{}) {
+	if r, ok := s.(Remote); ok {
+		return r.Once(name, ask)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ask(context.Background())
+	}()
+	return done
 }
 
 // Answered is that of a store that is [Remote], nothing of others.

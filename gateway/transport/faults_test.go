@@ -204,6 +204,10 @@ func (s *swamped) Lost() error { return nil }
 
 func (s *swamped) Answered() (reads, writes int64) { n := s.answered.Add(1); return n, n }
 
+func (s *swamped) Once(name string, ask func(context.Context)) <-chan struct{} {
+	return store.Once(s.Store, name, ask)
+}
+
 func (s *swamped) Revision(ctx context.Context, id string) (int64, error) {
 	if id == noSession {
 		defer s.asked.Add(1)

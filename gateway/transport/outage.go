@@ -78,8 +78,8 @@ func (t *Transport) ask(ended chan struct{}) {
 	o := &t.outage
 	if o.asking.Load() == 0 { // else it has not even come back from the last time
 		o.answeredReads, o.answeredWrites = store.Answered(kept)
-		read := t.asked(func() { _, _ = kept.Revision(ctx, noSession) })
-		written := t.asked(func() { _, _ = kept.Apply(ctx, noSession, store.Change{}) })
+		read := t.asked("read", func(ctx context.Context) { _, _ = kept.Revision(ctx, noSession) })
+		written := t.asked("write", func(ctx context.Context) { _, _ = kept.Apply(ctx, noSession, store.Change{}) })
 		reads, writes = !comes(ctx, read), !comes(ctx, written)
 	}
 	// A server with much to do may have answered others.
@@ -103,15 +103,23 @@ func (t *Transport) ask(ended chan struct{}) {
 	}
 }
 
-// asked uses the store; the channel is closed when that has ended, however it did: a store that
-// answers with an error is waited for by nobody.
-func (t *Transport) asked(use func()) <-chan struct{} {
-	done := make(chan struct{})
+// asked uses the store, unless another transport on the same server does; the channel is closed when
+// that has ended, however it did: a store that answers with an error is waited for by nobody. The use
+// is not broken off when nobody waits for it any more. That would close its connection, and a pooler
+// then closes the one to the server, of which it has few after an outage, so that all who wait for
+// one would close the next.
+func (t *Transport) asked(name string, use func(context.Context)) <-chan struct{} {
 	t.outage.asking.Add(1)
+	ended := store.Once(t.engine.Store(), name, func(ctx context.Context) {
+		ctx, stop := context.WithTimeout(ctx, 3*t.options.Patience)
+		defer stop()
+		t.guarded("ask the store", func() { use(ctx) })
+	})
+	done := make(chan struct{})
 	go func() {
-		defer close(done)
-		defer t.outage.asking.Add(-1) // before done is closed, after which it is asked again
-		t.guarded("ask the store", use)
+		<-ended
+		t.outage.asking.Add(-1) // before done is closed, after which it is asked again
+		close(done)
 	}()
 	return done
 }

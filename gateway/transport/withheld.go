@@ -67,6 +67,11 @@ func (w *Withholding) Create(ctx context.Context, info session.Info) error {
 // Lost implements store.Remote.
 func (w *Withholding) Lost() error { return store.Lost(w.Store) }
 
+// Once implements store.Remote.
+func (w *Withholding) Once(name string, ask func(context.Context)) <-chan struct{} {
+	return store.Once(w.Store, name, ask)
+}
+
 // Unwritable implements store.Writer.
 func (w *Withholding) Unwritable() error { return store.Unwritable(w.Store) }
 

@@ -34,7 +34,7 @@ func (p Painter) Trouble(t Trouble) {
 		first, s = say(faint, "Note: "), normal
 	}
 	text := strings.Join(strings.Fields(Clean(t.What)), " ") + " (" + t.Code + ")"
-	lines := wrap(strings.Fields(text), max(10, pg.width-Columns(first.text)), mostCheckupLines)
+	lines := Wrap(strings.Fields(text), max(10, pg.width-Columns(first.text)), mostCheckupLines)
 	for i, line := range lines {
 		if i > 0 {
 			first = span{}

@@ -38,7 +38,7 @@ func FuzzClean(f *testing.F) {
 		if Columns(line) <= width && Cut(line, width) != line {
 			t.Errorf("%q fits into %d and was cut", line, width)
 		}
-		lines := wrap(strings.Fields(line), width, 5)
+		lines := Wrap(strings.Fields(line), width, 5)
 		if len(lines) > 5 {
 			t.Errorf("%d lines where five may be", len(lines))
 		}
@@ -47,7 +47,7 @@ func FuzzClean(f *testing.F) {
 				t.Errorf("%q is wider than %d", l, width)
 			}
 		}
-		if whole := wrap(strings.Fields(line), 1<<20, 5); strings.Join(whole, "") != strings.Join(strings.Fields(line),
+		if whole := Wrap(strings.Fields(line), 1<<20, 5); strings.Join(whole, "") != strings.Join(strings.Fields(line),
 			" ") {
 			t.Errorf("%q was wrapped as %q", line, whole)
 		}

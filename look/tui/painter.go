@@ -220,7 +220,7 @@ func (pg *page) words(first span, s style, text string, most int) {
 // flow writes pieces one after the other as words does, and breaks lines only between them.
 func (pg *page) flow(first span, s style, pieces []string, most int) {
 	indent := Columns(first.text)
-	for i, text := range wrap(pieces, max(10, pg.width-indent), most) {
+	for i, text := range Wrap(pieces, max(10, pg.width-indent), most) {
 		if i > 0 {
 			first = span{text: strings.Repeat(" ", indent)}
 		}

@@ -115,8 +115,8 @@ func CutFront(text string, width int) string {
 	return text
 }
 
-// wrap puts cleaned words on lines. What does not fit in the lines allowed is cut with a mark.
-func wrap(words []string, width, most int) []string {
+// Wrap puts cleaned words on lines. What does not fit in the lines allowed is cut with a mark.
+func Wrap(words []string, width, most int) []string {
 	var lines []string
 	at := ""
 	for i, word := range words {

@@ -63,13 +63,13 @@ func TestCut_fitsAndKeepsWhatFits(t *testing.T) {
 			}
 		}
 		most := rapid.IntRange(1, 4).Draw(t, "lines")
-		lines := wrap(strings.Fields(text), max(1, width), most)
+		lines := Wrap(strings.Fields(text), max(1, width), most)
 		if len(lines) > most {
-			t.Fatalf("wrap(%q, %d, %d) has %d lines", text, width, most, len(lines))
+			t.Fatalf("Wrap(%q, %d, %d) has %d lines", text, width, most, len(lines))
 		}
 		for _, l := range lines {
 			if Columns(l) > max(1, width) {
-				t.Fatalf("wrap(%q, %d, %d): %q takes %d", text, width, most, l, Columns(l))
+				t.Fatalf("Wrap(%q, %d, %d): %q takes %d", text, width, most, l, Columns(l))
 			}
 		}
 	})
@@ -77,7 +77,7 @@ func TestCut_fitsAndKeepsWhatFits(t *testing.T) {
 
 func TestWrap_breaksBetweenWords(t *testing.T) {
 	if diff := cmp.Diff([]string{"keep the names", "as they are,", "all of them w…"},
-		wrap(strings.Fields("keep the names as they are, all of them without exception"), 14, 3)); diff != "" {
+		Wrap(strings.Fields("keep the names as they are, all of them without exception"), 14, 3)); diff != "" {
 		t.Error("-want +got:\n" + diff)
 	}
 }

@@ -32,7 +32,7 @@ const (
 	Already      Code = "already"       // it is elided
 	TooSmall     Code = "too-small"     // the placeholder would be as large
 	Restored     Code = "restored"      // somebody took the elision back
-	Covers       Code = "covers"        // parts were elided because it shows what they showed
+	Covers       Code = "covers"        // it is the latest copy of parts that were elided
 	Uncovered    Code = "uncovered"     // the part that makes it redundant is elided itself
 	Unheeded     Code = "unheeded"      // the product that has the session would send it all the same
 )

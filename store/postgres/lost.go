@@ -16,7 +16,8 @@ import (
 // background.
 type loss struct {
 	mu    sync.Mutex
-	err   error // nil while the server is there
+	err   error                    // nil while the server is there
+	asked map[string]chan struct{} // what the server is being asked, see Once
 	ended context.Context
 	end   context.CancelFunc
 }
@@ -34,6 +35,31 @@ func (s *Store) Lost() error { return s.db.Lost() }
 
 // Answered implements [store.Remote].
 func (s *Store) Answered() (reads, writes int64) { return s.db.reads.Load(), s.db.writes.Load() }
+
+// Once implements [store.Remote].
+func (s *Store) Once(name string, ask func(context.Context)) <-chan struct{} {
+	l := &s.db.loss
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if ended := l.asked[name]; ended != nil {
+		return ended
+	}
+	ended := make(chan struct{})
+	if l.asked == nil {
+		l.asked = map[string]chan struct{}{}
+	}
+	l.asked[name] = ended
+	go func() {
+		defer close(ended)
+		defer func() { // before it is closed, after which it may be asked again
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			delete(l.asked, name)
+		}()
+		ask(l.ended)
+	}()
+	return ended
+}
 
 // Unwritable implements [store.Writer], for all tenants of the database.
 func (s *Store) Unwritable() error { return s.db.written.Unwritable() }

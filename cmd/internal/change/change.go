@@ -76,7 +76,7 @@ func Run(ctx context.Context, a *cli.App, src string, o output.Target, did strin
 	}
 	defer s.Close()
 	if s.FromFile() {
-		if err := recallRestores(ctx, a, s); err != nil {
+		if err := RecallRestores(ctx, a, s); err != nil {
 			return err
 		}
 	}

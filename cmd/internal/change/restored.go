@@ -71,10 +71,10 @@ func hashText(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// recallRestores gives a session that was read from a file its pins, and the receipts of the
+// RecallRestores gives a session that was read from a file its pins, and the receipts of the
 // restores that made it what it is. If the file was changed since, except by lines at its end, they
 // are ignored.
-func recallRestores(ctx context.Context, a *cli.App, s *source.Session) error {
+func RecallRestores(ctx context.Context, a *cli.App, s *source.Session) error {
 	if err := recallPins(ctx, s); err != nil || s.Stored || s.Path == "-" {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // Undo takes back a compaction, a pruning, a restore or a pin. A file has no receipts except those
-// of recallRestores: what it says itself counts, the time of each elision and quotation, and the
+// of RecallRestores: what it says itself counts, the time of each elision and quotation, and the
 // pivot that the window begins with. What the product did itself is only taken back by name.
 func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Document) error {
 	if what == "" && s.FromFile() {

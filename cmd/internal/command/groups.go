@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/look/tui"
 )
 
 // group is commands that winnow --help lists together.
@@ -130,7 +130,8 @@ func fill(text string, width int) string {
 	for _, paragraph := range strings.Split(text, "\n\n") {
 		lines := strings.Split(paragraph, "\n")
 		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, " ") }) {
-			paragraph = ansi.Wordwrap(strings.Join(lines, " "), width, "")
+			words := strings.Fields(strings.Join(lines, " "))
+			paragraph = strings.Join(tui.Wrap(words, width, len(words)+1), "\n")
 		}
 		filled = append(filled, paragraph)
 	}

@@ -28,7 +28,7 @@ func TestHelp_everyCommandHasAnExampleThatIsItsOwn(t *testing.T) {
 		}
 	}
 	for _, cmd := range root.Commands() {
-		if renamed()[cmd.Name()] == "" {
+		if renamed()[cmd.Name()] == "" && cmd.Name() != advanced {
 			check(cmd)
 		}
 	}

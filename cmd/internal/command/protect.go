@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/internal/change"
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/output"
 	"github.com/winnowhq/winnow/cmd/internal/source"
@@ -128,6 +129,11 @@ func runProtected(ctx context.Context, a *cli.App, src string) error {
 		return err
 	}
 	defer s.Close()
+	if s.FromFile() {
+		if err := change.RecallRestores(ctx, a, s); err != nil {
+			return err
+		}
+	}
 	_, state, err := s.Engine.Session(ctx, s.ID)
 	if err != nil {
 		return err
@@ -156,8 +162,8 @@ func runProtected(ctx context.Context, a *cli.App, src string) error {
 		if len(doc.Paths) == 0 {
 			a.Printf("  none; winnow protect --path PATTERN adds some\n")
 		}
-		a.Printf("%s and %s protected here.\n", quantity.Count(len(doc.Pins), "part or text"),
-			quantity.Count(inForce(doc.Constraints), "instruction"))
+		a.Printf("%s and %s protected here.\n", quantity.Plural(len(doc.Pins), "part or text", "parts and texts"),
+			quantity.Plural(inForce(doc.Constraints), "instruction is", "instructions are"))
 	})
 }
 

@@ -30,8 +30,7 @@ func repairCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair SRC",
 		Short: "Repair a session file: the old name of doctor --fix",
-		Long: `repair mends what makes a product resume a session otherwise than it was meant, and changes
-nothing else. Of Claude Code these are known: a compaction by a plugin that is undone when the session
+		Long: `repair mends what makes a product resume a session incorrectly, and changes nothing else. Of Claude Code these are known: a compaction by a plugin that is undone when the session
 is resumed, and sends the whole past again, or in a large file loses most of what was kept; parallel
 calls that a plugin split, so that their results are not found; a conversation that begins with an
 answer; an entry whose parent is missing.
