@@ -41,7 +41,7 @@ func (p Painter) Costs(d report.Days, before float64, by string) {
 	}
 	pg.flow(span{}, faint, also, 3)
 	for _, part := range CostParts() {
-		if by != "" && by != part || by == "" && part == "product" && len(d.Products) < 2 {
+		if by != "" && by != part || by == "" && (part == "product" && len(d.Products) < 2 || part == "day" && len(d.Days) == 1) {
 			continue
 		}
 		most := mostCosts
@@ -127,7 +127,7 @@ func costRows(d *report.Days, part string, most int) display.Ranking {
 		spent(d.Products, "not known")
 	case "session":
 		for _, s := range d.Dearest {
-			add(cmp.Or(s.Title, s.Word)+"  "+s.Word, s.Cost, s.Uncosted > 0)
+			add(s.Word+"  "+s.Title, s.Cost, s.Uncosted > 0)
 		}
 	}
 	largest := slices.Max(append(costs, 0))

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -271,5 +272,38 @@ func TestApply_besideAnOlderGateway(t *testing.T) {
 	state, err := s.State(t.Context(), "ses")
 	if err != nil || len(state.Spent) != 8 || state.Spent[6].Kind != "old" || state.Spent[7].Kind != "new" {
 		t.Errorf("it was spent %+v, %v", state.Spent, err)
+	}
+}
+
+// Many tenants of a database ask it something once at a time, and a question ends with the database,
+// not with who waits for it.
+func TestStore_asksOnce(t *testing.T) {
+	d := open(t, pgtest.Start(t), postgres.Options{})
+	var asked atomic.Int64
+	answer := make(chan struct{})
+	ask := func(ctx context.Context) {
+		asked.Add(1)
+		select {
+		case <-answer:
+		case <-ctx.Done():
+		}
+	}
+	var all []<-chan struct{}
+	for _, tenant := range []string{"ann", "bob", "cara"} {
+		all = append(all, d.Tenant(tenant).Once("read", ask))
+	}
+	answer <- struct{}{}
+	for _, ended := range all {
+		<-ended
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("it was asked %d times", n)
+	}
+	again, other := d.Tenant("ann").Once("read", ask), d.Tenant("ann").Once("write", ask)
+	d.Close()
+	<-again
+	<-other
+	if n := asked.Load(); n != 3 {
+		t.Errorf("it was asked %d times, want 3", n)
 	}
 }
