@@ -24,22 +24,11 @@ type dismissal struct {
 func dismissCommand(a *cli.App) *cobra.Command {
 	var undo bool
 	cmd := &cobra.Command{
-		Use:   "dismiss SRC [N|TEXT…]",
-		Short: "Dismiss a detected instruction, or list those that were found",
-		Long: `What you wrote with "never", "always", "do not touch", "only use" and the like, in
-several languages, counts as an instruction: every compaction carries it over word for word. Only the
-words decide, so now and then one is not meant as an instruction. Without N, dismiss lists them with
-their numbers. With a number, or with words that only one of them has, it dismisses that one: from the
-next compaction on it is not carried over, and a summariser is not told of it. Your message stays as
-it is. --undo makes it count again.
-
-Dismissals live in the store, and no format of another product has a place for them: import a session
-first. For one compaction of a file, use "winnow compact FILE --dismiss N".`,
-		Example: `  winnow dismiss session.jsonl            the instructions that were found, numbered
-  winnow dismiss ses_0123 3
-  winnow dismiss ses_0123 "must be the proxy"
-  winnow dismiss ses_0123 3 --undo`,
-		Args: cli.Between(1, -1, "SRC, and numbers or words of instructions"),
+		Use:     "dismiss SRC [N|TEXT…]",
+		Short:   "The old name of protect --dismiss",
+		Long:    "dismiss is the old name of winnow protect --dismiss.",
+		Example: "  winnow protect --dismiss",
+		Args:    cli.Between(1, -1, "SRC, and numbers or words of instructions"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runDismiss(cmd.Context(), a, args[0], args[1:], undo)
 		},

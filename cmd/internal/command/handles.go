@@ -26,13 +26,10 @@ type handleList struct {
 
 func handlesCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "handles SRC",
-		Short: "List the parts that are worth pruning by hand, with their handles",
-		Long: `handles lists the larger parts of the older steps, with the short names that discard,
-distill, restore, explain and pin accept. A handle is made from the id of the call: it is the same
-tomorrow, and in a copy of the session. Protected and pinned parts are not listed; parts that are left
-out already are.`,
-		Example: `  winnow handles session.jsonl`,
+		Use:     "handles SRC",
+		Short:   "The old name of explain --handles",
+		Long:    "handles is the old name of winnow explain --handles.",
+		Example: "  winnow explain --handles",
 		Args:    cli.Exactly(1, "one SRC"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runHandles(cmd.Context(), a, args[0]) },
 	}

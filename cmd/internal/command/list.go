@@ -42,26 +42,11 @@ type listed struct {
 func listCommand(a *cli.App) *cobra.Command {
 	var f survey.Flags
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List sessions: the old name of ls",
-		Long: `list shows the sessions in winnow's own store, with what each of them cost. For that it
-reads their logs; --quick leaves it out.
-
-With --everywhere it shows what coding agents have kept on this computer: the sessions of Claude Code,
-Codex, OpenCode, Kilo, pi, Gemini CLI, Qwen Code, Copilot CLI, Cline and OpenHands, where each product
-keeps them. Every command accepts such a session by the word in the first column. A file that was not
-seen before is read whole once, for its tokens and its cost; what was learned is remembered in
-$XDG_CACHE_HOME/winnow/sessions.json until the file changes. --quick reads only the beginning of each file.
-
-With --html it also writes a page for a browser about the last 7 days (--days): the cost by day,
-product, model and project, the most expensive sessions, what the gateway saved, net, and what "winnow advise"
-finds in the sessions of the last four weeks.`,
-		Example: `  winnow list
-  winnow list --everywhere
-  winnow list --everywhere --html week.html
-  winnow list --everywhere --sort cost
-  winnow inspect opencode:ses_0f3c2a`,
-		Args: cli.Exactly(0, "no arguments"),
+		Use:     "list",
+		Short:   "The old name of ls",
+		Long:    "list is the old name of winnow ls.",
+		Example: "  winnow ls",
+		Args:    cli.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case !f.On && (f.All || cmd.Flags().Changed("sort")):

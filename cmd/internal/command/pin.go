@@ -23,29 +23,11 @@ func pinCommand(a *cli.App) *cobra.Command {
 	var f pinFlags
 	var out output.Target
 	cmd := &cobra.Command{
-		Use:   "pin SRC [PART]",
-		Short: "Keep a part, a message or a text whatever is pruned and folded",
-		Long: `pin keeps a part, a whole message, or a text of your own, word for word in what the
-model sees, whatever is pruned and folded, under every policy. It takes effect at once: what was left
-out is shown again; a text, and what a compaction folded, is quoted behind the summary. It is never
-cut: what is large and pinned stays large. "winnow undo" and --remove take it back.
-
-PART is a handle, or the id of a part, of a call or of a message, as "winnow show ID --json" prints
-it; with --remove also that of a pin, or a pinned text.
-
-Pins live in the store. For a file a copy is written, as by restore: the text, or what a compaction
-folded, is quoted in it, and stays when the file is compacted again. A file has no place for a pin
-of a part that is not folded: import it first.
-
-What you said with "never", "always", "only use" and the like is kept without a pin: "winnow dismiss
-ID" lists it.`,
-		Example: `  winnow pin ses_0123 prt_0456
-  winnow pin ses_0123 --text "Never touch the Store type." --note "agreed on Monday"
-  winnow pin session.compacted.jsonl prt_0456 -o pinned.jsonl
-  winnow pin session.jsonl --text "Never touch the Store type." --in-place
-  winnow pin ses_0123 --list
-  winnow pin ses_0123 prt_0456 --remove`,
-		Args: cli.Between(1, 2, "SRC and at most one PART"),
+		Use:     "pin SRC [PART]",
+		Short:   "The old name of protect",
+		Long:    "pin is the old name of winnow protect.",
+		Example: "  winnow protect",
+		Args:    cli.Between(1, 2, "SRC and at most one PART"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runPin(cmd.Context(), a, args[0], cli.Second(args), f, out)
 		},

@@ -28,19 +28,12 @@ type repaired struct {
 func repairCommand(a *cli.App) *cobra.Command {
 	var out output.Target
 	cmd := &cobra.Command{
-		Use:   "repair SRC",
-		Short: "Repair a session file: the old name of doctor --fix",
-		Long: `repair mends what makes a product resume a session incorrectly, and changes nothing else. Of Claude Code these are known: a compaction by a plugin that is undone when the session
-is resumed, and sends the whole past again, or in a large file loses most of what was kept; parallel
-calls that a plugin split, so that their results are not found; a conversation that begins with an
-answer; an entry whose parent is missing.
-
-"winnow doctor SRC" lists what is wrong without changing it. End the agent first: a session that is
-open is written to from memory.`,
-		Example: `  winnow repair session.jsonl
-  winnow repair ~/.claude/projects/FOLDER/ID.jsonl --in-place`,
-		Args: cli.Exactly(1, "one SRC"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runRepair(cmd.Context(), a, args[0], out) },
+		Use:     "repair SRC",
+		Short:   "The old name of doctor --fix",
+		Long:    "repair is the old name of winnow doctor --fix.",
+		Example: "  winnow doctor --fix",
+		Args:    cli.Exactly(1, "one SRC"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runRepair(cmd.Context(), a, args[0], out) },
 	}
 	out.Flags(cmd)
 	return cmd

@@ -45,18 +45,12 @@ func showCommand(a *cli.App) *cobra.Command {
 	var html output.Page
 	var diff bool
 	cmd := &cobra.Command{
-		Use:   "show SRC",
-		Short: "Print what a session was about and changed, its log, message by message, and its receipts",
-		Long: `show prints the turns of a session with their titles, what came of them and the files
-that they changed, then the log and the receipts. Titles and diffs were written down by the program
-that ran the session, winnow or OpenCode; if they were not, the first sentences of the request and of
-the answer are shown instead. --diff also prints what changed in the files.`,
-		Example: `  winnow show ses_0123
-  winnow show ses_0123 --diff
-  winnow show session.jsonl --json
-  winnow show session.jsonl --html session.html`,
-		Args: cli.Exactly(1, "one SRC"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runShow(cmd.Context(), a, args[0], diff, html) },
+		Use:     "show SRC",
+		Short:   "The old name of inspect --log",
+		Long:    "show is the old name of winnow inspect --log.",
+		Example: "  winnow inspect --log",
+		Args:    cli.Exactly(1, "one SRC"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runShow(cmd.Context(), a, args[0], diff, html) },
 	}
 	cmd.Flags().BoolVar(&diff, "diff", false, "print what changed in the files")
 	html.Flags(a, cmd, "in the page")
