@@ -17,8 +17,8 @@ func CostParts() []string { return []string{"day", "project", "model", "product"
 // mostCosts is how many rows a table of a bill has, unless it is shown alone.
 const mostCosts = 5
 
-// Costs draws what some days cost; before is the cost of as many days before them, in US dollars. by
-// is a table to show alone, "" shows all.
+// Costs draws what some days cost; before is the cost of as many days before them, in US dollars.
+// by is a table to show alone, "" shows all of them.
 func (p Painter) Costs(d report.Days, before float64, by string) {
 	if d.Requests == 0 {
 		return
@@ -41,7 +41,8 @@ func (p Painter) Costs(d report.Days, before float64, by string) {
 	}
 	pg.flow(span{}, faint, also, 3)
 	for _, part := range CostParts() {
-		if by != "" && by != part || by == "" && (part == "product" && len(d.Products) < 2 || part == "day" && len(d.Days) == 1) {
+		single := part == "product" && len(d.Products) < 2 || part == "day" && len(d.Days) == 1
+		if by != "" && by != part || by == "" && single {
 			continue
 		}
 		most := mostCosts
@@ -144,7 +145,8 @@ func costRows(d *report.Days, part string, most int) display.Ranking {
 		for _, cost := range costs[most:] {
 			rest += cost
 		}
-		others := display.Ranked{Name: quantity.Number(len(rows)-most) + " more", Tokens: quantity.Dollars(rest), Rest: true}
+		others := display.Ranked{Name: quantity.Number(len(rows)-most) + " more", Tokens: quantity.Dollars(rest),
+			Rest: true}
 		if d.Cost > 0 {
 			others.Share = quantity.Share(rest / d.Cost)
 		}

@@ -102,7 +102,8 @@ func overview(a *cli.App, root *cobra.Command) {
 const advanced = "advanced"
 
 func advancedTopic() *cobra.Command {
-	return &cobra.Command{Use: advanced, Short: "The other commands, the flags of all, exit codes, and names of sessions",
+	return &cobra.Command{Use: advanced,
+		Short:   "The other commands, the flags of all, exit codes, and names of sessions",
 		Example: "  winnow help advanced"}
 }
 
@@ -151,8 +152,7 @@ func meant() map[string]string {
 	}
 }
 
-// suggestion is the command that a word may stand for, "" for none: by its meaning, else by its
-// letters.
+// suggested is the command that a word may stand for, "" for none: by its meaning, else by its letters.
 func suggested(root *cobra.Command, word string) string {
 	near := root.SuggestionsFor(word)
 	near = slices.DeleteFunc(near, func(name string) bool { return renamed()[name] != "" })

@@ -55,7 +55,8 @@ $XDG_CACHE_HOME/winnow/sessions.json until the session changes. --quick reads on
 				return cli.Usage("unknown order %q; use %s", f.Sort, strings.Join(survey.Sortings(), ", "))
 			}
 			if f.Quick && (f.Sort == "cost" || f.Sort == "tokens") {
-				return cli.Usage("--quick does not read the %s of sessions; leave it out, or sort by updated or size", f.Sort)
+				return cli.Usage("--quick does not read the %s of sessions; leave it out, or sort by updated or size",
+					f.Sort)
 			}
 			var err error
 			if f.Since, err = calendarDays(since); err != nil {

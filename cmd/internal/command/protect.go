@@ -143,7 +143,8 @@ func runProtected(ctx context.Context, a *cli.App, src string) error {
 		return err
 	}
 	doc := protecting{Source: src, Pins: append([]rule.Pin{}, state.Pins...),
-		Constraints: append([]report.Instruction{}, said...), Paths: append([]string{}, settings.Compaction.ProtectedPaths...)}
+		Constraints: append([]report.Instruction{}, said...),
+		Paths:       append([]string{}, settings.Compaction.ProtectedPaths...)}
 	return s.Tell(a, doc, func() {
 		if len(doc.Pins) > 0 {
 			a.Printf("Protected parts and texts\n")

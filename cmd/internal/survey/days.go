@@ -18,7 +18,8 @@ import (
 )
 
 // writeDays writes the page of the last days, and returns its path.
-func writeDays(ctx context.Context, a *cli.App, found []discover.Found, f Flags, models *model.Catalogue) (string, error) {
+func writeDays(ctx context.Context, a *cli.App, found []discover.Found, f Flags, models *model.Catalogue) (
+	string, error) {
 	path := f.Page.To
 	if path != "-" {
 		var err error
