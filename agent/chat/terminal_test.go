@@ -184,7 +184,7 @@ func TestClear_keepsTheSession(t *testing.T) {
 	b.rests()
 	before := b.session.id
 	b.says("/clear")
-	b.shows("winnow show " + before)
+	b.shows("winnow inspect --log " + before)
 	if got := b.look(); strings.Contains(got, "an answer") {
 		t.Errorf("the old session is still shown:\n%s", got)
 	}

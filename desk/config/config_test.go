@@ -367,7 +367,7 @@ func TestLoad_mistakesAboutModelsAreFoundWhereTheyStand(t *testing.T) {
 		{`{"providers": {"a": {"maxTokens": "max"}}}`, `:1:22: providers.a.maxTokens: unknown member "max"; use max_tokens or max_completion_tokens`},
 		{`{"providers": {"a": {"body": [1]}}}`, `:1:22: providers.a.body: it must be an object`},
 		{`{"providers": {"a/b": {}}}`, `:1:2: providers: "a/b" cannot name a provider: it stands before the slash in provider/model`},
-		{"{\"compaction\": {\n\t\"model\": \"haiku\"}}", `:2:2: compaction.model: "haiku" is not a model; write provider/model, as ` + "`winnow models` lists them"},
+		{"{\"compaction\": {\n\t\"model\": \"haiku\"}}", `:2:2: compaction.model: "haiku" is not a model; write provider/model, as ` + "`winnow config models` lists them"},
 		{`{"compaction": {"summarizer": "lmm"}}`, `:1:17: compaction.summarizer: unknown summarizer "lmm"; use auto, llm or offline`},
 		{`{"compaction": {"context": "x"}}`, `:1:28: compaction.context: it must be a list of texts, not a text`},
 		{`{"compaction": {"modle": "p/m"}}`, `:1:17: compaction.modle: there is no such key; did you mean "compaction.model"?`},

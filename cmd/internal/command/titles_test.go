@@ -179,7 +179,7 @@ func TestRun_saysWhatToDoAboutAProviderThatRefuses(t *testing.T) {
 	if strings.Contains(o.stderr, "agent: session") {
 		t.Errorf("it says what it says already: %s", o.stderr)
 	}
-	d.run("run", "light the lamp").wants(t, cli.ExitFailed, "`winnow models` lists")
+	d.run("run", "light the lamp").wants(t, cli.ExitFailed, "`winnow config models` lists")
 }
 
 func TestRun_aCallThatCannotBeMadeIsTold(t *testing.T) {
