@@ -138,7 +138,7 @@ func TestOpenCodeDatabase_aSessionInItIsASource(t *testing.T) {
 		d.run(command, database+"#"+id, "--in-place").wants(t, cli.ExitUsage, "never written to")
 	}
 	d.run("compact", database).wants(t, cli.ExitUsage, "holds 2 sessions", "opencode.db#")
-	d.run("inspect", database+"#ses_none").wants(t, cli.ExitFailed, "there is no such session", "list --everywhere")
+	d.run("inspect", database+"#ses_none").wants(t, cli.ExitFailed, "there is no such session", "winnow ls")
 	d.run("inspect", "opencode:nobody").wants(t, cli.ExitFailed, "no session of opencode")
 	d.run("inspect", "opencode:").wants(t, cli.ExitDone)
 	d.run("inspect", "opencode:ses_").wants(t, cli.ExitUsage, "begins the ids or titles of 2 sessions")

@@ -152,7 +152,7 @@ func TestInterrupt_ofAnImportLeavesAnIntactStore(t *testing.T) {
 func TestClosedOutput_isNoFailure(t *testing.T) {
 	d := newDesk(t)
 	file := d.put("big.jsonl", bigSession(300))
-	for _, args := range [][]string{{"view", file}, {"show", file}, {"export", file}, {"models"}} {
+	for _, args := range [][]string{{"inspect", file, "--as", "text"}, {"inspect", file, "--log"}, {"export", file}, {"config", "models"}} {
 		cmd := d.command(args...)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
