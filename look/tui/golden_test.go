@@ -220,10 +220,10 @@ func explained() []report.Part {
 			Part: "prt_41", Handle: "k3f9a2", Type: "tool", Tool: "read", Target: "kiln/firing/cooling_curve.go",
 			Step: 41, Turn: 3, Tokens: 3_910, Shown: 3_910,
 			Zone: report.Guarded, Rule: "backward",
-			Because: "backward would leave it out, but latest copy; older ones were left out: read kiln/firing/cooling_curve.go (step 9, b7xq2e)",
+			Because: "backward would leave it out, but it is the latest copy; older ones were left out: read kiln/firing/cooling_curve.go (step 9, b7xq2e)",
 			Findings: report.Findings{
 				Refusals: []rule.Refusal{{Code: rule.Covers, Rule: "backward",
-					Reason: "latest copy; older ones were left out"}},
+					Reason: "it is the latest copy; older ones were left out"}},
 				StandsFor: []report.Ref{{Part: "prt_12", Handle: "b7xq2e", Type: "tool", Tool: "read",
 					Target: "kiln/firing/cooling_curve.go", Step: 9}},
 			},

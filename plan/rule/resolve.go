@@ -95,7 +95,7 @@ func Resolve(found []Found, ledger Ledger, free func(rule string) bool) Found {
 	return out
 }
 
-const coversReason = "latest copy; older ones were left out"
+const coversReason = "it is the latest copy; older ones were left out"
 
 // bit returns the bit of a field in a set.
 func bit(f Field) uint8 {
