@@ -159,9 +159,9 @@ type Remote interface {
 	// Answered is how many reads and how many writes the server has answered by now, those of other
 	// tenants of the same database included. It makes no request.
 	Answered() (reads, writes int64)
-	// Once asks the server, unless it is being asked under that name, for whichever tenant, and
-	// returns a channel that is closed when that has ended. So many tenants ask it once, and do not
-	// keep others from it. The context of ask ends when the store is closed.
+	// Once calls ask, unless a call under that name is running for any tenant of the server. The
+	// channel is closed when the call has ended. So many tenants ask a slow server one question. The
+	// context of ask ends when the store is closed.
 	Once(name string, ask func(context.Context)) (ended <-chan struct{})
 }
 

@@ -103,11 +103,10 @@ func (t *Transport) ask(ended chan struct{}) {
 	}
 }
 
-// asked uses the store, unless another transport on the same server does; the channel is closed
-// when that has ended, however it did: a store that answers with an error is waited for by nobody.
-// The use is not broken off when nobody waits for it any more. That would close its connection, and
-// a pooler then closes the one to the server, of which it has few after an outage, so that all who
-// wait for one would close the next.
+// asked uses the store, unless another transport on the same server is using it under that name. The
+// channel is closed when the use has ended, with an error or without. A caller that stops waiting
+// does not cancel the use: cancelling closes its connection, and a pooler then closes its own to the
+// server. After an outage a pooler has few of these, so impatient callers would close each new one.
 func (t *Transport) asked(name string, use func(context.Context)) <-chan struct{} {
 	t.outage.asking.Add(1)
 	ended := store.Once(t.engine.Store(), name, func(ctx context.Context) {

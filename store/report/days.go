@@ -116,7 +116,8 @@ func (p Span) Has(t time.Time) bool {
 	return there
 }
 
-// Of is what a session cost within the days; each, if it is not nil, has every day and model of it.
+// Of sums up the requests of a session within the days. each, if it is not nil, is called with every
+// day and model of them.
 func (p Span) Of(s Worked, each func(day int, spent *Spending)) DearSession {
 	one := DearSession{Worked: s}
 	for i := range s.Spent {

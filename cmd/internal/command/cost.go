@@ -19,7 +19,7 @@ import (
 // costed is the JSON document of cost.
 type costed struct {
 	report.Days
-	Before float64 `json:"before"`        // US dollars, what as many days before cost
+	Before float64 `json:"before"`        // US dollars, the cost of the same number of days before
 	Page   string  `json:"page,omitzero"` // path of the page for a browser
 }
 

@@ -50,7 +50,7 @@ func renamed() map[string]string {
 	}
 }
 
-// arrange hides what no group has, and lets old names say the new ones.
+// arrange hides the commands outside the groups, and lets old names print the new ones.
 func arrange(a *cli.App, root *cobra.Command) {
 	listed := map[string]bool{}
 	for _, g := range groups(a) {
@@ -98,7 +98,7 @@ func overview(a *cli.App, root *cobra.Command) {
 		root.Name()), a.Env.Width))
 }
 
-// advanced is the topic of help that has the rest.
+// advanced is the help topic for everything outside the groups.
 const advanced = "advanced"
 
 func advancedTopic() *cobra.Command {
@@ -107,7 +107,7 @@ func advancedTopic() *cobra.Command {
 		Example: "  winnow help advanced"}
 }
 
-// others prints the commands that are in no group, and what holds for all.
+// others prints the commands outside the groups, the flags of all commands and the exit codes.
 func others(a *cli.App, root *cobra.Command) {
 	a.Printf("%s\n\nOther commands\n", fill(sources, a.Env.Width))
 	for _, cmd := range root.Commands() {

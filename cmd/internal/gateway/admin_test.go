@@ -142,6 +142,23 @@ func TestAdmin_changesWhatReplicasDo(t *testing.T) {
 	}
 }
 
+// admin makes an admin in a tenant of its own, and returns its token.
+func (l *till) admin() (shown string, token tenant.Token) {
+	l.t.Helper()
+	if err := l.book.Add(l.t.Context(), "test", tenant.Tenant{Name: "root"}); err != nil {
+		l.t.Fatal(err)
+	}
+	shown, token, err := tenant.NewToken("root", "", tenant.Scopes{tenant.Admin}, time.Now(), 0)
+	if err == nil {
+		err = l.book.AddToken(l.t.Context(), "test", token)
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.look()
+	return shown, token
+}
+
 // An admin erases a tenant and gets the receipt; the audit log says who did it, and nothing else of
 // the tenant.
 func TestAdmin_erasesATenant(t *testing.T) {
@@ -150,17 +167,7 @@ func TestAdmin_erasesATenant(t *testing.T) {
 		t.Fatalf("%d %s", status, text)
 	}
 	l.spent()
-	if err := l.book.Add(t.Context(), "test", tenant.Tenant{Name: "root"}); err != nil {
-		t.Fatal(err)
-	}
-	root, kept, err := tenant.NewToken("root", "", tenant.Scopes{tenant.Admin}, time.Now(), 0)
-	if err == nil {
-		err = l.book.AddToken(t.Context(), "test", kept)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.look()
+	root, kept := l.admin()
 	status, text := l.get("POST", "/~admin/v1/tenants/ann/erase", root, "")
 	var receipt tenant.Erasure
 	if err := json.Unmarshal([]byte(text), &receipt); err != nil || status != http.StatusOK || receipt.Sessions != 1 ||
@@ -186,17 +193,7 @@ func TestAdmin_deletesASession(t *testing.T) {
 	l.says(l.token, secret, 0)
 	l.spent()
 	ids := slices.DeleteFunc(l.sessions(), func(id string) bool { return slices.Contains(kept, id) })
-	if err := l.book.Add(t.Context(), "test", tenant.Tenant{Name: "root"}); err != nil {
-		t.Fatal(err)
-	}
-	root, by, err := tenant.NewToken("root", "", tenant.Scopes{tenant.Admin}, time.Now(), 0)
-	if err == nil {
-		err = l.book.AddToken(t.Context(), "test", by)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.look()
+	root, by := l.admin()
 	const path = "/~admin/v1/tenants/ann/sessions/delete"
 	for body, want := range map[string]int{`{"sessions": ["` + ids[0] + `", "live_none"]}`: http.StatusNotFound,
 		`{"sessions": []}`: http.StatusUnprocessableEntity, `{}`: http.StatusUnprocessableEntity} {

@@ -40,8 +40,8 @@ func writeDays(ctx context.Context, a *cli.App, found []discover.Found, f Flags,
 	return output.WritePage(ctx, a, path, func(w io.Writer) error { return page.Days(w, days, a.KeepSecrets()) })
 }
 
-// Costs is what the last days cost on this computer, and before what as many days before them did,
-// in US dollars. What could not be read is told beside it.
+// Costs sums up the last days on this computer. before is the cost of the same number of days before
+// them, in US dollars; problems are the files that could not be read.
 func Costs(ctx context.Context, a *cli.App, days int, project string) (d report.Days, before float64,
 	problems []discover.Problem, err error) {
 	found, problems, models, err := find(ctx, a, false)

@@ -36,7 +36,7 @@ type Computer struct {
 type onComputer struct {
 	discover.Found
 	Updated session.Millis `json:"updated"`
-	// Cut says that tokens and cost are of the days that were asked for, and there are others.
+	// Cut says that the session also has requests on other days, which tokens and cost leave out.
 	Cut bool `json:"cut,omitzero"`
 }
 
@@ -103,8 +103,8 @@ func find(ctx context.Context, a *cli.App, quick bool) ([]discover.Found, []disc
 	return found, append(problems, more...), search.Models, nil
 }
 
-// within leaves out the sessions of other projects and of other days, and what the others cost on
-// other days. It returns which of them have such costs, by their place.
+// within keeps the sessions of the project and the days, each with its cost on these days. cut are
+// the places of those that also have requests on other days.
 func within(a *cli.App, found []discover.Found, f Flags) (kept []discover.Found, cut map[int]bool) {
 	cut = map[int]bool{}
 	span := report.LastDays(f.Since, a.Env.Now())
@@ -115,7 +115,7 @@ func within(a *cli.App, found []discover.Found, f Flags) (kept []discover.Found,
 		}
 		switch {
 		case f.Since == 0:
-		case len(s.Spent) == 0: // of what it has, nothing says when
+		case len(s.Spent) == 0: // its log does not say when
 			if !span.Has(s.Updated) {
 				continue
 			}
