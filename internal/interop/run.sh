@@ -122,7 +122,7 @@ echo "$products" | while read -r command package _; do
 	latest=$(npm view "$package" version 2>/dev/null) || continue
 	if ! grep -qxF "$command $latest" "$folder"/*/versions; then
 		echo "npm has $package $latest, newer than what was tried"
-	elif ! grep -qF "$latest" ../docs/formats.md; then
+	elif ! grep -qF "$latest" ../../docs/formats.md; then
 		echo "docs/formats.md does not name $package $latest, which was tried"
 	fi
 done
