@@ -52,8 +52,14 @@ scale-bench: ## what a request costs on PostgreSQL, and how long requests wait: 
 	go run ./internal/gatebench cost -sessions "$(SESSIONS)"
 	go run ./internal/gatebench arrivals -sessions "$(SESSIONS)"
 
+site: ## the documents as a static site with search, in SITE (default ./site); needs Node
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && cp -R docs "$$folder" && \
+	  npm install --silent --no-audit --no-fund --prefix "$$folder" vitepress@1.6.4 && \
+	  "$$folder/node_modules/.bin/vitepress" build "$$folder/docs" --outDir "$(abspath $(or $(SITE),site))"
+
 pictures: ## the pictures of docs/, made in headless Chromium; the frontier where the recorded sessions are
 	WINNOW_SHOTS=../../docs go test ./look/page ./gateway/live -run 'picture|Watched' -count=1 -v -timeout 60m
+	internal/pictures/first.sh docs/first.svg
 
 fuzz: ## every fuzz target for FUZZTIME (default 1m) each, JOBS (default: one a core) at a time with a worker each; logs in FUZZLOGS (default ./fuzz-logs)
 	@mkdir -p $(FUZZLOGS); for p in $$(go list ./...); do go test -list '^Fuzz' $$p | grep '^Fuzz' | sed "s|^|$$p |"; done | \
@@ -115,4 +121,4 @@ quality: ## what five compactions in a row keep of facts planted in made-up sess
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd internal/interop/sdk && go vet ./... && go test ./...
 
-.PHONY: quality buildd dist race race-short pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas previous load soak properties interop forecast
+.PHONY: quality site buildd dist race race-short pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas previous load soak properties interop forecast
