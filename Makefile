@@ -118,7 +118,10 @@ interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_
 quality: ## what five compactions in a row keep of facts planted in made-up sessions: a table; QUALITY="-policies balanced -to 1/4 -lost"
 	go test ./internal/quality -run TestTable -count=1 -v -timeout 60m -table $(QUALITY)
 
+trajectories: ## replay runs of mini-swe-agent (.traj.json) in FOLDER: their bill against the logged one, and every policy
+	go run ./cmd/winnow replay $(FOLDER) --cache logged
+
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd internal/interop/sdk && go vet ./... && go test ./...
 
-.PHONY: quality site buildd dist race race-short pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas previous load soak properties interop forecast
+.PHONY: quality site trajectories buildd dist race race-short pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas previous load soak properties interop forecast

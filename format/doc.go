@@ -12,7 +12,7 @@
 //   - cline: two files a task
 //   - copilot: events
 //   - openhands: a file an event
-//   - sweagent: trajectories
+//   - sweagent, miniswe: trajectories, with what they cost
 //   - body: request bodies of the four protocols
 //   - internal: what several of them share: entries, of formats that are lists of entries and are
 //     written too; transcript, of logs as they are read; gemini, of contents; jsonl, of lines

@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/format/codex"
 	"github.com/winnowhq/winnow/format/copilot"
 	"github.com/winnowhq/winnow/format/geminicli"
+	"github.com/winnowhq/winnow/format/miniswe"
 	"github.com/winnowhq/winnow/format/opencode"
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/format/pi"
@@ -27,7 +28,7 @@ import (
 // signs first.
 func Formats() []format.Format {
 	return []format.Format{
-		claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, geminicli.Format{},
+		claudecode.Format{}, codex.Format{}, pi.Format{}, miniswe.Format{}, opencode.Format{}, sweagent.Format{}, geminicli.Format{},
 		qwen.Format{}, copilot.Format{}, cline.Format{}, openhands.Format{},
 		body.AnthropicBody{}, body.OpenAIBody{}, body.GeminiBody{},
 	}

@@ -174,20 +174,7 @@ func (r *reader) assistant(id string, t *turn) {
 	for _, p := range said {
 		r.Add(m, p)
 	}
-	calls := 0
-	for v := range span.Values(t.Calls, span.All(t.Calls)) {
-		var c struct {
-			ID       string `json:"id"`
-			Function struct {
-				Name      string         `json:"name"`
-				Arguments jsontext.Value `json:"arguments"`
-			} `json:"function"`
-		}
-		if calls++; unmarshal(v.Of(t.Calls), &c) {
-			r.Call(m, c.ID, c.Function.Name, transcript.Arguments(c.Function.Arguments))
-		}
-	}
-	if calls == 0 && transcript.Text(t.Kind) == "action" {
+	if r.Calls(m, t.Calls) == 0 && transcript.Text(t.Kind) == "action" {
 		r.Counts.ToolCalls++ // it is in the text and stays there, as the model was shown it
 	}
 }

@@ -128,6 +128,23 @@ func (l *Log) Call(m *session.Message, id, tool string, input jsontext.Value) (*
 	return p, at
 }
 
+// Calls adds calls as Chat Completions lists them, and reports how many there are.
+func (l *Log) Calls(m *session.Message, list jsontext.Value) (calls int) {
+	for v := range span.Values(list, span.All(list)) {
+		var c struct {
+			ID       string `json:"id"`
+			Function struct {
+				Name      string         `json:"name"`
+				Arguments jsontext.Value `json:"arguments"`
+			} `json:"function"`
+		}
+		if calls++; json.Unmarshal(v.Of(list), &c, session.ReadOptions()) == nil {
+			l.Call(m, c.ID, c.Function.Name, Arguments(c.Function.Arguments))
+		}
+	}
+	return calls
+}
+
 // Find returns where the newest call of an id is.
 func (l *Log) Find(id string) (at Place, ok bool) {
 	at, ok = l.calls[id]
