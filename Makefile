@@ -121,7 +121,10 @@ quality: ## what five compactions in a row keep of facts planted in made-up sess
 trajectories: ## replay runs of mini-swe-agent (.traj.json) in FOLDER: their bill against the logged one, and every policy
 	go run ./cmd/winnow replay $(FOLDER) --cache logged
 
+fidelity: ## which constraints of published sets (COMPINT, compaction-conformance-kit) in FOLDER stand after one fold and five: a table
+	go test ./internal/folds -run publishedConstraints -count=1 -v -fidelity $(abspath $(FOLDER))
+
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd internal/interop/sdk && go vet ./... && go test ./...
 
-.PHONY: quality site trajectories buildd dist race race-short pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas previous load soak properties interop forecast
+.PHONY: quality site trajectories fidelity buildd dist race race-short pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas previous load soak properties interop forecast

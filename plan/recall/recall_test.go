@@ -298,6 +298,11 @@ func TestSentences_splitWhereSentencesEnd(t *testing.T) {
 		"Er sagte \"nein.\" Dann ging er.":       {"Er sagte \"nein.\"", "Dann ging er."},
 		"不要改。好的。":                                {"不要改。", "好的。"},
 		"...\n---\n":                             nil,
+		// Who says for how long something holds goes on to say what.
+		"Good. For the rest of this session. don't push. Go on.": {"Good.", "For the rest of this session. don't push.", "Go on."},
+		"This is an important constraint: from now on. Ask me.":  {"This is an important constraint: from now on. Ask me."},
+		"From now on.\nAsk me.":                                  {"From now on.", "Ask me."},
+		"For the tests. I ran them.":                             {"For the tests.", "I ran them."},
 	} {
 		if diff := cmp.Diff(want, Sentences(text)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -108,7 +109,7 @@ func Sentences(text string) []string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(call.Plain(strings.ToValidUTF8(line, "\uFFFD")))
 		line = unmarked(line)
-		start := 0
+		start, first := 0, len(all)
 		for i, r := range line {
 			if i < start || !strings.ContainsRune(".!?。！？", r) {
 				continue
@@ -126,10 +127,10 @@ func Sentences(text string) []string {
 					continue
 				}
 			}
-			all = appendSentence(all, line[start:end])
+			all = appendSentence(all, first, line[start:end])
 			start = end
 		}
-		all = appendSentence(all, line[min(start, len(line)):])
+		all = appendSentence(all, first, line[min(start, len(line)):])
 	}
 	return all
 }
@@ -146,13 +147,24 @@ func unmarked(line string) string {
 	}
 }
 
-func appendSentence(all []string, s string) []string {
+// appendSentence adds a sentence of a line whose first one is all[first]. To one that only says for
+// how long something holds, the next belongs.
+func appendSentence(all []string, first int, s string) []string {
 	s = strings.TrimSpace(s)
 	if strings.IndexFunc(s, unicode.IsLetter) < 0 {
 		return all
 	}
+	if last := len(all) - 1; last >= first && scope.MatchString(all[last]) {
+		all[last] += " " + s
+		return all
+	}
 	return append(all, s)
 }
+
+// scope is a sentence that says that something holds, or for how long, and not yet what.
+var scope = regexp.MustCompile(`(?i)^(?:(?:and |please |also )?(?:this is (?:an? |my )?(?:\w+ ){0,2}(?:constraint|rule|requirement)|` +
+	`for the (?:rest|remainder) of (?:this|the|our) \w+|(?:for|during) this \w+|throughout (?:this|the) \w+|from (?:now|here) on|` +
+	`going forward|henceforth|until further notice|(?:one|a|my) (?:\w+ )?(?:rule|constraint|requirement|preference))[,:;]? ?)+[.:!]$`)
 
 // abbreviated reports whether a full stop belongs to a word ("e.g.", "z.B.", "1.") instead of
 // ending a sentence.
