@@ -292,10 +292,10 @@ func changed(p *session.Part, was, is []string) []string {
 // shortened are the first of many lines.
 func shortened(all []string) []string {
 	n := len(all)
-	if n <= 4 {
+	if n <= 3 {
 		return all
 	}
-	return append(slices.Clone(all[:3]), fmt.Sprintf("  … %d more lines", n-3))
+	return append(slices.Clone(all[:2]), fmt.Sprintf("  … %d more lines", n-2))
 }
 
 func cut(text string, size int) string {
