@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 
 const repository = 'https://github.com/winnowhq/winnow/blob/main/'
 
-// Each heading of README.md is a group, each row of its table a page.
+// Each heading of README.md is a group, each item of its lists a page.
 const sidebar: { text: string; items: { text: string; link: string }[] }[] = []
 for (const line of readFileSync(new URL('../README.md', import.meta.url), 'utf8').split('\n')) {
   const heading = line.match(/^## (.+)/)
-  const row = line.match(/^\| \[(\w+)\.md\]/)
+  const item = line.match(/^- \[(\w+)\.md\]/)
   if (heading) sidebar.push({ text: heading[1], items: [] })
-  else if (row) sidebar.at(-1)!.items.push({ text: row[1], link: '/' + row[1] })
+  else if (item) sidebar.at(-1)!.items.push({ text: item[1], link: '/' + item[1] })
 }
 
 export default {
