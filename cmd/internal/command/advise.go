@@ -154,24 +154,24 @@ func adviceOn(ctx context.Context, a *cli.App, args []string, f adviseFlags) (do
 	return doc, reader.Problems(measured.Replay), nil
 }
 
-// adviceFor is what the page of the last days advises, over at least adviceDays. A session that
+// adviceFor adds what the page of some days advises, over at least adviceDays. A session that
 // cannot be read is not judged; the list names it.
-func adviceFor(ctx context.Context, a *cli.App, days int) ([]report.Finding, error) {
-	doc, _, err := adviceOn(ctx, a, nil, adviseFlags{days: max(days, adviceDays)})
+func adviceFor(ctx context.Context, a *cli.App, d *report.Days) error {
+	d.Advised = max(len(d.Days), adviceDays)
+	doc, _, err := adviceOn(ctx, a, nil, adviseFlags{days: d.Advised})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var found []report.Finding
 	for _, f := range doc.Findings {
 		change := "To " + f.Change
 		if f.Where != "" {
 			change += ", in " + f.Where
 		}
 		evidence := strings.Join(append(slices.Clone(f.Evidence), "It saves "+f.Saves()+".", change+":"), " ")
-		found = append(found, report.Finding{Title: f.Title, Dollars: f.Gain, Command: f.Line,
+		d.Advice = append(d.Advice, report.Finding{Title: f.Title, Dollars: f.Gain, Error: f.Error, Command: f.Line,
 			Evidence: evidence})
 	}
-	return found, nil
+	return nil
 }
 
 // recent are the sessions of this computer that were written to in the last days, in a project.
