@@ -52,8 +52,12 @@ func SpentFacts(d *report.Days, before float64) (facts []string) {
 		name := most.Name[strings.LastIndexAny(most.Name, `/\`)+1:]
 		facts = append(facts, quantity.Share(most.Cost/d.Cost)+" of it in "+name)
 	}
-	if g := d.Gateway; g != nil && g.Known() {
-		facts = append(facts, "winnow saved "+quantity.Net(g.Net))
+	switch g := d.Gateway; {
+	case g == nil || !g.Known():
+	case g.Net < 0:
+		facts = append(facts, "winnow cost "+quantity.Dollars(-g.Net)+" more than it saved")
+	default:
+		facts = append(facts, "winnow saved "+quantity.Dollars(g.Net))
 	}
 	return facts
 }

@@ -73,7 +73,7 @@ func newDaysDocument(r *report.Days, before float64) *daysDocument {
 	if len(r.Days) == 7 {
 		d.Title = "The week"
 	}
-	d.Spent, d.Avoidable, d.Lead = d.Title, display.Avoidable(r), "No session worked on these days."
+	d.Spent, d.Avoidable, d.Lead = d.Title, display.Capital(display.Avoidable(r)), "No session worked on these days."
 	if r.Requests > 0 {
 		d.Spent = display.Spent(r)
 		for _, text := range display.SpentFacts(r, before) {

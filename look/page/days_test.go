@@ -41,7 +41,7 @@ func TestDays_saysWhereTheMoneyWent(t *testing.T) {
 	if err := Days(&out, aWeek(), 28, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"The week", "$31.50 this week", "about $4.20 ± $1.10 avoidable in 28 days", "▲ 13% from $28.00 in the 7 days before",
+	for _, want := range []string{"The week", "$31.50 this week", "About $4.20 ± $1.10 avoidable in 28 days", "▲ 13% from $28.00 in the 7 days before",
 		"84% of the prompts", "100% of it in larder", "$31.50 for 240 requests in 4 sessions.", "Mon 23 Nov", "claude-code", "codex",
 		"anthropic/claude-opus-4-8", "winnow inspect claude-code:22a3379d", "−$0.25", "it cost more than it saved", "≥$9.45", ">unknown<",
 		"Tools that nobody calls", "saves $4.20:", "winnow config set gateway.tools.drop", "&lt;script&gt;window.pwned"} {

@@ -176,6 +176,7 @@ func TestBrowser_pictureOfTheFrontier(t *testing.T) {
 	}
 	b.Screen(1040, 1000, "light")
 	b.Open(path)
+	b.Eval("document.querySelector('.statistics').open = true", nil)
 	var at struct{ Top, Bottom float64 }
 	b.Eval(`({ Top: document.getElementById('frontier').getBoundingClientRect().top + scrollY,
 		Bottom: document.querySelector('figure.for-wide').getBoundingClientRect().bottom + scrollY })`, &at)

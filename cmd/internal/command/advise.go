@@ -182,9 +182,9 @@ func recent(ctx context.Context, a *cli.App, reader *simulation.Reader, doc advi
 	if err != nil {
 		return nil, err
 	}
-	since := a.Env.Now().Add(-time.Duration(doc.Days) * 24 * time.Hour)
+	days := report.LastDays(doc.Days, a.Env.Now())
 	found = slices.DeleteFunc(found, func(s discover.Found) bool {
-		return s.Updated.Before(since) || doc.Project != "" && !source.Below(s.Project, doc.Project)
+		return !days.Has(s.Updated) || doc.Project != "" && !source.Below(s.Project, doc.Project)
 	})
 	return reader.Found(found, problems), nil
 }
