@@ -154,24 +154,12 @@ func livesIn(a *cli.App, f discover.Found, info os.FileInfo) []inplace.Process {
 // compactSaves is what a compaction would bring. Nobody is asked for a summary.
 func compactSaves(ctx context.Context, s *source.Session, r report.Report) (saving, error) {
 	out := saving{TokensBefore: r.Window.Tokens, TokensAfter: r.Window.Tokens, overhead: r.Window.Overhead}
-	p, err := s.Engine.Preview(ctx, s.ID, winnow.CompactOptions{})
+	p, money, err := source.Preview(ctx, s)
 	if err != nil {
 		out.Nothing = reasonOf(notFolded(err, r, 0))
 		return out, ctx.Err()
 	}
-	of, err := source.ModelOf(ctx, s)
-	if err != nil {
-		return out, err
-	}
-	cost := new(float64)
-	if summary := p.Summary; summary != nil && summary.Calls > 0 {
-		if cost = &summary.Cost; *cost == 0 {
-			cost = nil // no price is known
-		}
-	}
-	out.TokensBefore, out.TokensAfter = p.TokensBefore, p.TokensAfter
-	out.Money = pivot.NewMoney(of, pivot.Change{Before: p.TokensBefore + p.Overhead, After: p.TokensAfter + p.Overhead,
-		Rewritten: p.TokensAfter}, cost)
+	out.TokensBefore, out.TokensAfter, out.Money = p.TokensBefore, p.TokensAfter, money
 	return out, nil
 }
 

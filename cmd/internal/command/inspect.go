@@ -114,19 +114,17 @@ func runInspect(ctx context.Context, a *cli.App, src string, html output.Page) e
 	if err != nil {
 		return err
 	}
-	saves := saving{}
-	if html.To != "" || !a.JSON {
-		if saves, err = compactSaves(ctx, s, report); err != nil {
-			return err
-		}
+	var saves *pivot.Money
+	if !a.JSON {
+		_, saves, _ = source.Preview(ctx, s) // an error says that there is nothing to fold
 	}
 	page := ""
 	if html.To != "" {
-		if page, err = html.Write(ctx, a, s, output.Written{Name: output.NameOf(a, s), Saves: saves.Money}); err != nil || page == "-" {
+		if page, err = html.Write(ctx, a, s, output.Written{Name: output.NameOf(a, s)}); err != nil || page == "-" {
 			return errors.Join(err, s.Done())
 		}
 	}
-	return tellInspection(a, s, src, report, saves.Money, page)
+	return tellInspection(a, s, src, report, saves, page)
 }
 
 // tellInspection prints what was seen of a session, and what a compaction would bring.

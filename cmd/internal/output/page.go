@@ -80,7 +80,6 @@ func isPage(path string) bool {
 type Written struct {
 	Name   string         // of the session, as the commands on the page are to name it
 	Done   *pivot.Receipt // of what was done to it just now, nil for nothing
-	Saves  *pivot.Money   // what a compaction would bring, nil for none
 	Remark string         // a sentence about that
 	To     string         // where the session was written to, "" for nowhere
 }
@@ -92,9 +91,12 @@ func (o *Page) Write(ctx context.Context, a *cli.App, s *source.Session, w Writt
 			return "", err
 		}
 	}
-	c := page.Content{Name: s.Title(), Source: w.Name, Done: w.Done, Compact: w.Saves, Remark: w.Remark, KeepSecrets: a.KeepSecrets()}
+	c := page.Content{Name: s.Title(), Source: w.Name, Done: w.Done, Remark: w.Remark, KeepSecrets: a.KeepSecrets()}
 	if err := look(ctx, s, &c); err != nil {
 		return "", err
+	}
+	if w.Done == nil {
+		_, c.Compact, _ = source.Preview(ctx, s) // an error says that there is nothing to fold
 	}
 	if s.Doc != nil {
 		c.Damaged = s.Doc.Damaged
