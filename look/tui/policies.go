@@ -26,6 +26,7 @@ func (p Painter) Replay(r lab.Report, statistics bool) {
 		pg.base(&r)
 	} else {
 		pg.gap()
+		pg.words(span{}, faint, display.Capital(unit(&r))+".", 3)
 		pg.words(span{}, faint, "--stats shows all policies, the frontier, and who would gain and lose.", 2)
 	}
 	pg.skipped(&r)
@@ -227,16 +228,21 @@ func (pg *page) recorded(r *lab.Report) {
 	pg.gap()
 }
 
-// explain says what was billed, and what the columns mean.
-func (pg *page) explain(r *lab.Report, shown []column, left []string) {
-	unit := "bills are in US dollars"
+// unit says what bills are in.
+func unit(r *lab.Report) string {
+	text := "bills are in US dollars"
 	if r.Relative {
-		unit = "bills are in millions of input tokens"
+		text = "bills are in millions of input tokens"
 	}
 	if r.Prices != "" {
-		unit += " (" + r.Prices + ")"
+		text += " (" + r.Prices + ")"
 	}
-	pg.meanings([]string{unit, `the baseline is "` + cmp.Or(r.Baseline, "the first") + `"`}, shown, left)
+	return text
+}
+
+// explain says what was billed, and what the columns mean.
+func (pg *page) explain(r *lab.Report, shown []column, left []string) {
+	pg.meanings([]string{unit(r), `the baseline is "` + cmp.Or(r.Baseline, "the first") + `"`}, shown, left)
 }
 
 // meanings says what the columns mean that are shown, and names the others.
