@@ -26,6 +26,7 @@ func (p Painter) Replay(r lab.Report, statistics bool) {
 		pg.base(&r)
 	} else {
 		pg.gap()
+		pg.recorded(&r, false)
 		pg.words(span{}, faint, display.Capital(unit(&r))+".", 3)
 		pg.words(span{}, faint, "--stats shows all policies, the frontier, and who would gain and lose.", 2)
 	}
@@ -102,7 +103,7 @@ func (pg *page) policies(r *lab.Report) {
 	}
 	shown, left := pg.standings(r, policies, longest, display.Columns(r), true)
 	pg.gap()
-	pg.recorded(r)
+	pg.recorded(r, true)
 	pg.explain(r, shown, left)
 	pg.heading("In detail", "")
 	shown, left = pg.standings(r, policies, longest, display.Details(r), false)
@@ -211,14 +212,17 @@ func fitColumns(shown []column, name, width int) (_ []column, left []string, _ i
 	}
 }
 
-// recorded says what the first row is, and why the baseline differs from it.
-func (pg *page) recorded(r *lab.Report) {
+// recorded says what the sessions really cost, and why the baseline differs from it.
+func (pg *page) recorded(r *lab.Report, differs bool) {
 	words := r.Paid.Words(quantity.Dollars)
 	if len(words) == 0 {
 		return
 	}
 	pg.words(span{}, normal, display.AsRecorded+": "+strings.Join(words,
 		", ")+", by the reports in the log at list prices.", 2)
+	if !differs {
+		return
+	}
 	if len(r.Differs) > 0 {
 		pg.words(span{}, faint, "Why “"+r.Baseline+"” differs from it:", 2)
 	}
