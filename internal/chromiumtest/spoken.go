@@ -33,8 +33,8 @@ func (v spokenValue) text() string {
 	return text
 }
 
-// named are the roles that say nothing without a name: controls, landmarks and pictures. A figure and
-// a group have what is in them.
+// named are the roles that say nothing without a name: controls, landmarks and pictures. A figure
+// and a group have what is in them.
 var named = map[string]bool{"button": true, "link": true, "combobox": true, "searchbox": true, "textbox": true,
 	"checkbox": true, "DisclosureTriangle": true, "region": true, "search": true, "form": true, "navigation": true,
 	"image": true}

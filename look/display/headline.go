@@ -24,7 +24,7 @@ type Compared struct {
 
 // told is the policy that a headline tells of: the one that is recommended, else the one that was
 // asked about, else balanced; nil if none of them was replayed. What is recommended was chosen on
-// these very sessions: its figures are those of the same choice on sessions that were left out of it.
+// these very sessions: its figures are those of the same choice on sessions left out of it.
 func told(r *lab.Report) (s *lab.Standing, name string) {
 	if name = Advised(r); name == "" {
 		name = preferred

@@ -54,7 +54,8 @@ func TokenRanking(title string, by map[string]int, whole, most int) Ranking {
 }
 
 // CostRanking ranks what costs most of a bill, by tokens what costs the same, and without costs by
-// tokens alone. What comes after the first few, and small change, is one row, unless it is one thing.
+// tokens alone. What comes after the first few, and small change, is one row, unless it is one
+// thing.
 func CostRanking(title string, by map[string]int, whole int, costs map[string]float64, bill float64, most int) Ranking {
 	names := map[string]bool{}
 	for name, tokens := range by {

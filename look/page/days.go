@@ -20,9 +20,9 @@ import (
 //go:embed days.html
 var daysMarkup string
 
-// Days writes what the sessions of a computer cost on some days as one page: what to do, the costs by
-// day, product, project and model, the most expensive sessions, what the gateway saved. before is
-// what as many days before cost. Secrets in it are masked, unless they are kept.
+// Days writes what the sessions of a computer cost on some days as one page: what to do, the costs
+// by day, product, project and model, the most expensive sessions, what the gateway saved. before
+// is what as many days before cost. Secrets in it are masked, unless they are kept.
 func Days(w io.Writer, d report.Days, before float64, keepSecrets bool) error {
 	if !keepSecrets {
 		d, _ = secret.Values(d)

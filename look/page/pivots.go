@@ -265,8 +265,9 @@ func (d *document) doneOf(s display.History) *done {
 	whole := max(before.Shown(), after.Shown())
 	out.Bars = bars{bar(s, before, whole), bar(s, after, whole)}
 	saved, _ := display.SavedByRule(r, nil)
-	for _, of := range []display.Ranking{display.TokenRanking("Folded, by kind", r.Gone, r.TokensBefore+overhead, mostRows),
-		display.TokenRanking("Left out, by rule", saved, r.TokensBefore+overhead, mostRows)} {
+	window := r.TokensBefore + overhead
+	for _, of := range []display.Ranking{display.TokenRanking("Folded, by kind", r.Gone, window, mostRows),
+		display.TokenRanking("Left out, by rule", saved, window, mostRows)} {
 		if len(of.Rows) > 0 {
 			out.Tables = append(out.Tables, tableOf(of))
 		}
@@ -301,8 +302,8 @@ func (d *document) Prunings() []pruning {
 		for _, el := range r.Committed {
 			rules[visible(el.Rule)] = true
 		}
-		text := display.Shrunk(r.TokensBefore, r.TokensAfter, d.c.Report.Window.Overhead) + "; " + quantity.Count(r.Parts(), "part") +
-			" left out by " + strings.Join(slices.Sorted(maps.Keys(rules)), ", ") + "."
+		text := display.Shrunk(r.TokensBefore, r.TokensAfter, d.c.Report.Window.Overhead) + "; " +
+			quantity.Count(r.Parts(), "part") + " left out by " + strings.Join(slices.Sorted(maps.Keys(rules)), ", ") + "."
 		one := pruning{When: moment(r.Time, "2 January 2006, 15:04 UTC"), Text: text,
 			Undo: d.command("winnow undo", r.ID)}
 		if one.Undone = !committed[r.ID] && len(r.Committed) > 0; one.Undone {

@@ -252,8 +252,8 @@ func ModelOf(ctx context.Context, s *Session) (model.Model, error) {
 	return winnow.Look(ctx, s.Engine, s.ID, func(s *report.Session) (model.Model, error) { return s.Model, nil })
 }
 
-// Preview is what a compaction would bring, and what that is worth. Nobody is asked for a summary. An
-// error is the engine's reason why there is nothing to do.
+// Preview is what a compaction would bring, and what that is worth. Nobody is asked for a summary.
+// An error is the engine's reason why there is nothing to do.
 func Preview(ctx context.Context, s *Session) (winnow.Preview, *pivot.Money, error) {
 	p, err := s.Engine.Preview(ctx, s.ID, winnow.CompactOptions{})
 	if err != nil {
