@@ -71,10 +71,10 @@ func (c *chooser) objection(choice *Choice) string {
 			are(bound))
 	case choice.Ratio > 1-adviceGain:
 		return fmt.Sprintf("%s costs %s of %s: less than %d %% is no reason to change anything",
-			where, share(choice.Ratio), c.report.Baseline, int(100*adviceGain))
+			where, share(choice.Ratio), c.report.Against(), int(100*adviceGain))
 	case choice.Within.High >= 1:
 		return fmt.Sprintf("%s costs %s of %s: the interval reaches 1", where, shareWithin(choice.Ratio, choice.Within),
-			c.report.Baseline)
+			c.report.Against())
 	case c.alone < 0:
 		return "compaction alone is not among the policies, and nothing is recommended that costs more; add compact"
 	}
@@ -98,7 +98,7 @@ func (c *chooser) reason(choice *Choice) string {
 	r, alone := c.report, &c.report.Policies[c.alone]
 	text := fmt.Sprintf("On your %s, what is chosen on the other %s costs %s of %s and %s of %s (compaction alone), "+
 		"with %s in 100, against %s; %s taken as bearable.",
-		r.extent(), r.By, shareWithin(choice.Ratio, choice.Within), r.Baseline,
+		r.extent(), r.By, shareWithin(choice.Ratio, choice.Within), r.Against(),
 		shareWithin(choice.ToAlone, choice.AloneWithin), alone.Name, regrets(choice.MissedStepsPer100),
 		rate(alone.MissedStepsPer100), are(rate(c.report.Bearable)))
 	same := 0

@@ -42,6 +42,15 @@ func (l *Lab) report(sessions []Recorded, skipped []Skipped) Report {
 	return r
 }
 
+// Against says for people what ratios refer to: "everything kept" for the policy that leaves nothing
+// out.
+func (r *Report) Against() string {
+	if r.Baseline == Nothing {
+		return "everything kept"
+	}
+	return r.Baseline
+}
+
 // baseline is the policy that ratios refer to: the named one, else nothing, else the first.
 func baseline(setups []Setup, name string) string {
 	for _, name := range []string{name, Nothing} {

@@ -160,8 +160,8 @@ func TestAdvice_theCheapestThatIsBearable(t *testing.T) {
 		policy string
 		says   []string
 	}{
-		"as it comes":           {build(100, 0, rows(3, row...)...), "balanced", []string{"3 sessions (300 steps) of 1 source", "0.80 of nothing", "0.89 of compact", "1 missed step in 100, against 2", "2.5 are"}},
-		"with a wider bound":    {build(100, 4, rows(3, row...)...), "aggressive", []string{"0.50 of nothing", "4 are taken as bearable"}},
+		"as it comes":           {build(100, 0, rows(3, row...)...), "balanced", []string{"3 sessions (300 steps) of 1 source", "0.80 of everything kept", "0.89 of compact", "1 missed step in 100, against 2", "2.5 are"}},
+		"with a wider bound":    {build(100, 4, rows(3, row...)...), "aggressive", []string{"0.50 of everything kept", "4 are taken as bearable"}},
 		"with a narrower bound": {build(100, 0.5, rows(3, row...)...), "", []string{"stays within 0.5 missed steps in 100"}},
 		"with one miss borne":   {build(100, 1, rows(3, row...)...), "balanced", []string{"with 1 missed step in 100", "1 is taken as bearable"}},
 		"with two sessions":     {build(100, 0, row, row), "", []string{"2 sessions have 30 steps"}},

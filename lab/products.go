@@ -74,7 +74,7 @@ func (c *chooser) adviseProducts() {
 				p.format)
 			one.Value, one.Note = p.value(int(c.setups[choice.InSample.Policy].Policy.Budget.Thresholds["*"]))
 			one.Why = fmt.Sprintf("what is chosen on the other %s costs %s of %s, with %s in 100", r.By,
-				shareWithin(choice.Ratio, choice.Within), r.Baseline, regrets(choice.MissedStepsPer100))
+				shareWithin(choice.Ratio, choice.Within), r.Against(), regrets(choice.MissedStepsPer100))
 		}
 		r.Products = append(r.Products, one)
 	}

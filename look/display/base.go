@@ -21,7 +21,7 @@ func Base(r *lab.Report) (lines []string) {
 		tokens, steps = tokens+r.Sessions[i].Base*r.Sessions[i].Steps, steps+r.Sessions[i].Steps
 	}
 	line := fmt.Sprintf("%s of the bill of %s, %s tokens of a request in the mean", quantity.Share(base.Share),
-		r.Baseline, quantity.Number(tokens/max(1, steps)))
+		r.Against(), quantity.Number(tokens/max(1, steps)))
 	if base.Assumed > 0 {
 		line += fmt.Sprintf("; assumed in %s without a report of usage", quantity.Count(base.Assumed, "session"))
 	}

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -199,16 +200,19 @@ func TestHeadline_isOneSentenceInDollars(t *testing.T) {
 	relative.Relative, asked.Subject = true, "classic"
 	recommended := asked
 	recommended.Advice = &lab.Advice{Policy: "balanced"}
+	compacted := r
+	compacted.Policies = append(slices.Clone(r.Policies), of("compact@168k", 24.1, 3.2))
 	alone := lab.Report{Baseline: "balanced", Policies: []lab.Standing{of("balanced", 22.48, 0.8)}}
-	balanced := "balanced would have cost $22.48 instead of $26.88 with nothing left out (−16%); in 0.8 of 100 steps the agent missed something"
+	balanced := "balanced would have cost $22.48 instead of $26.88 with everything kept (−16%); in 0.8 of 100 steps the agent missed something"
 	for name, tt := range map[string]struct {
 		r    lab.Report
 		want string
 	}{
 		"nothing is recommended": {r, balanced},
 		"recommended":            {recommended, balanced},
-		"asked about":            {asked, "classic would have cost $30.00 instead of $26.88 with nothing left out (+12%); in 2.0 of 100 steps the agent missed something"},
-		"no prices":              {relative, "balanced would have cost 22.48 M input tokens instead of 26.88 M with nothing left out (−16%); in 0.8 of 100 steps the agent missed something"},
+		"asked about":            {asked, "classic would have cost $30.00 instead of $26.88 with everything kept (+12%); in 2.0 of 100 steps the agent missed something"},
+		"no prices":              {relative, "balanced would have cost 22.48 M input tokens instead of 26.88 M with everything kept (−16%); in 0.8 of 100 steps the agent missed something"},
+		"beside own compaction":  {compacted, "balanced would have cost $22.48 instead of $24.10 without winnow (−7%); in 0.8 of 100 steps the agent missed something"},
 		"only the baseline":      {alone, ""},
 		"nothing was replayed":   {lab.Report{}, ""},
 	} {

@@ -2,6 +2,7 @@ package display
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/text/quantity"
@@ -10,38 +11,102 @@ import (
 // preferred is the policy that a headline tells of where none is recommended or was asked about.
 const preferred = "balanced"
 
-// Headline says in one sentence what a replay showed: "balanced would have cost $22.48 instead of
-// $26.88 with nothing left out (−16%); in 0.8 of 100 steps the agent missed something". It tells of
-// the policy that is recommended, else of the one that was asked about, else of balanced; "" if
-// none of them was replayed, or it is the baseline. What is recommended was chosen on these very
-// sessions: the figures are those of the same choice on sessions that were left out of it.
-func Headline(r *lab.Report) string {
-	name := Advised(r)
-	if name == "" {
+// Compared is one of the two rows of a replay that anybody understands: what the sessions would have
+// cost without winnow, and with it.
+type Compared struct {
+	Name   string  // "without winnow", "winnow"
+	How    string  // what was done: "the agent's own compaction", the name of the policy; "" if Name says it
+	Bill   string  // of all sessions
+	Change string  // from the other row, "" of the first
+	Missed string  // "in 0.8 of 100 steps the agent missed something"
+	Part   float64 // of the larger bill, for a bar
+}
+
+// told is the policy that a headline tells of: the one that is recommended, else the one that was
+// asked about, else balanced; nil if none of them was replayed. What is recommended was chosen on
+// these very sessions: its figures are those of the same choice on sessions left out of it.
+func told(r *lab.Report) (s *lab.Standing, name string) {
+	if name = Advised(r); name == "" {
 		name = preferred
 	}
 	at := slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == name })
-	base := Baseline(r)
-	if at < 0 || at == base {
-		return ""
+	if at < 0 {
+		return nil, ""
 	}
-	told := &r.Policies[at]
-	if a := r.Advice; a != nil && a.HeldOut.Standing.Name != "" && a.HeldOut.Standing.Bill != told.Bill {
-		told, name = &a.HeldOut.Standing, "what is chosen on the other "+over(r)+" (on all of them "+name+")"
+	if a := r.Advice; a != nil && a.HeldOut.Standing.Name != "" && a.HeldOut.Standing.Bill != r.Policies[at].Bill {
+		return &a.HeldOut.Standing, "what is chosen on the other " + over(r) + " (on all of them " + name + ")"
 	}
-	after, before := told.Bill.Total(), r.Policies[base].Bill.Total()
-	if !Drawable(after) || !Drawable(before) || before == 0 {
+	return &r.Policies[at], name
+}
+
+// without is what the user would have without winnow: the agent's own compaction, the first that was
+// replayed, else the baseline.
+func without(r *lab.Report) (s *lab.Standing, name, how string) {
+	for i := range r.Policies {
+		if name := r.Policies[i].Name; name == lab.Compact || strings.HasPrefix(name, lab.Compact+"@") {
+			return &r.Policies[i], "without winnow", "the agent's own compaction"
+		}
+	}
+	if s = &r.Policies[Baseline(r)]; s.Name == r.Baseline {
+		return s, r.Against(), ""
+	}
+	return s, s.Name, ""
+}
+
+// Comparison are the two rows, nil if nothing is compared: the policy to tell of was not replayed,
+// or it is what the others are compared with.
+func Comparison(r *lab.Report) []Compared {
+	with, name := told(r)
+	if with == nil {
+		return nil
+	}
+	own, other, how := without(r)
+	before, after := own.Bill.Total(), with.Bill.Total()
+	if own.Name == with.Name || !Drawable(after) || !Drawable(before) || before <= 0 {
+		return nil
+	}
+	row := func(of, how string, s *lab.Standing) Compared {
+		total := s.Bill.Total()
+		return Compared{Name: of, How: how, Bill: quantity.Bill(total, r.Relative), Part: total / max(before, after),
+			Missed: "in " + Rate(s.MissedStepsPer100) + " of 100 steps the agent missed something"}
+	}
+	rows := []Compared{row(other, how, own), row("winnow", name, with)}
+	rows[1].Change = quantity.Change(int(1e6*before), int(1e6*after))
+	return rows
+}
+
+// Headline says the two rows in one sentence: "balanced would have cost $22.48 instead of $24.10
+// without winnow (−7%); in 0.8 of 100 steps the agent missed something"; "" if there are none.
+func Headline(r *lab.Report) string {
+	rows := Comparison(r)
+	if rows == nil {
 		return ""
 	}
 	unit := ""
 	if r.Relative {
 		unit = " input tokens"
 	}
-	how := " under " + r.Baseline
-	if r.Baseline == "nothing" {
-		how = " with nothing left out"
+	other := rows[0].Name
+	switch own, _, how := without(r); {
+	case how != "":
+	case own.Name == lab.Nothing:
+		other = "with " + other
+	default:
+		other = "under " + other
 	}
-	return name + " would have cost " + quantity.Bill(after, r.Relative) + unit + " instead of " +
-		quantity.Bill(before, r.Relative) + how + " (" + quantity.Change(int(1e6*before), int(1e6*after)) + "); in " +
-		Rate(told.MissedStepsPer100) + " of 100 steps the agent missed something"
+	return rows[1].How + " would have cost " + rows[1].Bill + unit + " instead of " + rows[0].Bill + " " + other +
+		" (" + rows[1].Change + "); " + rows[1].Missed
+}
+
+// Whole says what the sessions would have cost with everything kept; "" where that was not replayed,
+// or is one of the two rows.
+func Whole(r *lab.Report) string {
+	at := slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == lab.Nothing })
+	if at < 0 || len(r.Policies) == 0 || !Drawable(r.Policies[at].Bill.Total()) {
+		return ""
+	}
+	if own, _, _ := without(r); own.Name == lab.Nothing {
+		return ""
+	}
+	return "With everything kept: " + quantity.Bill(r.Policies[at].Bill.Total(), r.Relative) + "."
 }

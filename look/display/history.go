@@ -51,9 +51,6 @@ type Amounts []int
 // Shown is what the model is sent: everything except what was elided.
 func (a Amounts) Shown() int { return a.All() - a[len(a)-1] }
 
-// Messages is what the messages of a window take.
-func (a Amounts) Messages() int { return a.Shown() - a[SystemLayer] }
-
 // All is the sum of all layers.
 func (a Amounts) All() int {
 	sum := 0
@@ -74,7 +71,7 @@ func (a Amounts) copied() Amounts {
 // Pivot is a pivot that counts.
 type Pivot struct {
 	Marker, Summary int // positions in the log
-	Before, After   int // tokens of the window, as a receipt counts them: without system and tools
+	Before, After   int // tokens of the window, with system and tools
 }
 
 // HistoryOf goes once over a log. Elisions count from the first message that was created after they
@@ -104,7 +101,7 @@ func HistoryOf(log []session.Message, undone map[string]bool, r *report.Report, 
 			before := current.copied()
 			current = b.window(view.Window(log[:i+1], undone), i)
 			h.Moments = append(h.Moments, Moment{Amounts: current.copied(), Pivot: true, Before: before})
-			h.Pivots = append(h.Pivots, Pivot{marker, i, before.Messages(), current.Messages()})
+			h.Pivots = append(h.Pivots, Pivot{marker, i, before.Shown(), current.Shown()})
 			continue
 		}
 		for _, k := range elided[i] {

@@ -28,7 +28,7 @@ func HeldOuts(r *lab.Report) []HeldOut {
 			one.Words = append(one.Words, "There are fewer than three sources, so sessions are held out: "+
 				"they may resemble those that were chosen on.")
 		}
-		text := "on what was held out it costs " + figure(Ratio(c.Ratio), Within(c.Within, 2)) + " of " + r.Baseline +
+		text := "on what was held out it costs " + figure(Ratio(c.Ratio), Within(c.Within, 2)) + " of " + r.Against() +
 			", with " + figure(Rate(c.MissedStepsPer100), Within(c.MissedWithin, 1)) + " missed steps in 100"
 		if c.ToAlone > 0 {
 			text += "; " + figure(Ratio(c.ToAlone), Within(c.AloneWithin, 2)) + " of compaction alone"

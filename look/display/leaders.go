@@ -54,7 +54,8 @@ func TokenRanking(title string, by map[string]int, whole, most int) Ranking {
 }
 
 // CostRanking ranks what costs most of a bill, by tokens what costs the same, and without costs by
-// tokens alone. What comes after the first few is one row, unless it is one thing.
+// tokens alone. What comes after the first few, and small change, is one row, unless it is one
+// thing.
 func CostRanking(title string, by map[string]int, whole int, costs map[string]float64, bill float64, most int) Ranking {
 	names := map[string]bool{}
 	for name, tokens := range by {
@@ -69,6 +70,19 @@ func CostRanking(title string, by map[string]int, whole int, costs map[string]fl
 	})
 	if len(order) <= most+1 {
 		most = len(order)
+	}
+	small := func(name string) bool {
+		if costs != nil {
+			return Small(costs[name], bill)
+		}
+		return Small(float64(by[name]), float64(whole))
+	}
+	large := len(order)
+	for large > 0 && small(order[large-1]) {
+		large--
+	}
+	if large > 0 && len(order)-large > 1 {
+		most = min(most, large)
 	}
 	r := Ranking{Title: title, Priced: costs != nil}
 	add := func(name string, tokens int, cost float64) *Ranked {

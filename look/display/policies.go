@@ -300,7 +300,7 @@ type Changed struct{ Session, Name, Change, Before, After, Why string }
 func ChangesOf(r *lab.Report) []Changes {
 	under := ""
 	if policy := Advised(r); policy != "" {
-		under = "under " + policy + ", against " + r.Baseline
+		under = "under " + policy + ", against " + r.Against()
 	}
 	var out []Changes
 	for _, list := range []struct {

@@ -37,14 +37,14 @@ func Verdict(w report.Window, model string) (string, Fit) {
 		return "the window of " + ModelName(model) + " is set to be unlimited", Fits
 	case w.Usable <= 0:
 		return "the window of " + ModelName(model) + " is unknown", Unknown
-	case v != nil && v.Overflow:
-		return quantity.Number(v.Total-v.Usable) + " over the limit, according to the provider", Over
 	case !w.Overflow && used > w.Usable:
 		return "the next request is estimated " + quantity.Number(used-w.Usable) + " over the limit", Over
-	case w.Overflow && used <= w.Usable:
-		return "the usable window is full", Over
-	case w.Overflow:
+	case w.Overflow && used > w.Usable:
 		return quantity.Number(used-w.Usable) + " over the limit", Over
+	case v != nil && v.Overflow:
+		return "over the limit, according to the provider", Over
+	case w.Overflow:
+		return "the usable window is full", Over
 	}
 	return room(w.Usable - used), Fits
 }
@@ -83,12 +83,6 @@ func room(n int) string { return "it fits, with room for " + quantity.Number(n) 
 // ModelName is the model without its provider.
 func ModelName(model string) string {
 	return cmp.Or(model[strings.LastIndexByte(model, '/')+1:], "the model")
-}
-
-// Shrunk writes the sizes before and after: "61,000 → 14,000 tokens (−77%)".
-func Shrunk(before, after int) string {
-	return quantity.Number(before) + " → " + quantity.Number(after) +
-		" tokens (" + quantity.Change(before, after) + ")"
 }
 
 // mostClaims is how many inventions of a model are listed.

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -52,6 +53,16 @@ func Tones() []Tone {
 	}
 	return append(all, Read, Write, Input, Output, Other, Missed)
 }
+
+// products are the tones of products, the same on every page and in every week.
+var products = map[string]Tone{
+	"claude-code": tools["edit"], "codex": tools["shell"], "opencode": assistantTone, "kilo": tools["read"],
+	"pi": tools["agent"], "gemini-cli": userTone, "qwen-code": fileTone, "copilot": tools["web"],
+	"cline": summaryTone, "openhands": tools["search"], "winnow": tools["other"],
+}
+
+// ProductTone is the tone of a product, that of the system's prompt for one that nobody knows.
+func ProductTone(name string) Tone { return cmp.Or(products[name], systemTone) }
 
 // ToolTone is the tone of a tool, by what tools of its name do.
 func ToolTone(tool string) Tone { return tools[toolGroup(tool)] }

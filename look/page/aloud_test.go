@@ -42,6 +42,13 @@ func TestBrowser_aScreenReaderCanTell(t *testing.T) {
 		b.Open(path)
 		wrong := ""
 		b.Eval(aloud, &wrong)
+		b.Eval("document.querySelectorAll('.statistics').forEach(d => d.open = true)", nil)
+		roles := b.Spoken(func(role, name string) bool { return strings.HasPrefix(name, "The summary of pivot") })
+		for _, role := range []string{"banner", "main", "contentinfo", "heading", "image"} {
+			if roles[role] == 0 {
+				t.Errorf("%s: there is no %s: %v", name, role, roles)
+			}
+		}
 		for line := range strings.Lines(wrong) {
 			t.Errorf("%s: %s", name, line)
 		}

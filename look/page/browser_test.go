@@ -10,8 +10,11 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/internal/chromiumtest"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // file writes a page where a browser finds it.
@@ -241,8 +244,19 @@ func TestBrowser_pictures(t *testing.T) {
 		t.Skip("WINNOW_SHOTS names no folder")
 	}
 	b := chromiumtest.Start(t)
-	c := deskWith(t, example(t), rule.Ledger{}).content()
+	d := deskWith(t, example(t), rule.Ledger{})
+	c := d.content()
 	c.Name, c.Source = "long-session.json", "long-session.json"
+	p, err := d.engine.Preview(t.Context(), d.id, winnow.CompactOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, err := winnow.Look(t.Context(), d.engine, d.id, func(s *report.Session) (model.Model, error) { return s.Model, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Compact = pivot.NewMoney(of, pivot.Change{Before: p.TokensBefore + p.Overhead, After: p.TokensAfter + p.Overhead,
+		Rewritten: p.TokensAfter}, new(0.0))
 	path := file(t, c)
 	b.Screen(1100, 1240, "light")
 	b.Open(path)

@@ -42,8 +42,7 @@ func (d *document) candidates() {
 			})
 		}
 	}
-	d.Candidates = quantity.Number(all) + " tokens, " + quantity.Percent(all, r.Window.Tokens) +
-		" of the messages"
+	d.Candidates = quantity.Number(all) + " tokens, " + display.StateOf(r).Part(all)
 	for _, sum := range report.ByRule(r.Candidates, nil) {
 		entries := byRule[sum.Rule]
 		group := candidates{

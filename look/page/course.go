@@ -337,7 +337,7 @@ func loudest(events []lab.Event, most int) []lab.Event {
 func (d *replayDocument) happened(e *lab.Event) string {
 	switch e.Kind {
 	case lab.Committed:
-		return quantity.Count(e.N, "elision") + " committed"
+		return quantity.Count(e.N, "part") + " left out"
 	case lab.Folded:
 		return "folded"
 	case lab.Regretted:

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/winnowhq/winnow/look/display"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/quantity"
 	"github.com/winnowhq/winnow/text/secret"
@@ -19,10 +20,10 @@ import (
 //go:embed days.html
 var daysMarkup string
 
-// Days writes what the sessions of a computer cost on some days as one page: by day, product,
-// project and model, the most expensive sessions, what the gateway saved, and what to do. Secrets in it
-// are masked, unless they are kept.
-func Days(w io.Writer, d report.Days, keepSecrets bool) error {
+// Days writes what the sessions of a computer cost on some days as one page: what to do, the costs
+// by day, product, project and model, the most expensive sessions, what the gateway saved. before
+// is what as many days before cost. Secrets in it are masked, unless they are kept.
+func Days(w io.Writer, d report.Days, before float64, keepSecrets bool) error {
 	if !keepSecrets {
 		d, _ = secret.Values(d)
 	}
@@ -30,12 +31,14 @@ func Days(w io.Writer, d report.Days, keepSecrets bool) error {
 	if err != nil {
 		return err
 	}
-	return write(w, t, newDaysDocument(&d), style, scriptOfKept+scriptOfAll, &texts{})
+	return write(w, t, newDaysDocument(&d, before), style, scriptOfKept+scriptOfAll, &texts{})
 }
 
 // daysDocument is what the template fills in.
 type daysDocument struct {
 	Title, When, Lead string
+	Spent, Avoidable  string
+	Facts             []string
 	Contents          []fact
 	Chart             barChart
 	Legend            []legend
@@ -44,11 +47,14 @@ type daysDocument struct {
 	Tables            []table
 	Dearest           []dearRow
 	Gateway           *gatewayView
-	Advice            []adviceRow
+	Advice, More      []adviceRow // the largest, and the others
 }
 
 // mostDear is how many of the most expensive sessions are shown.
 const mostDear = 10
+
+// mostAdvice is how much of the advice is not folded: what is to be seen at once.
+const mostAdvice = 3
 
 type dayRow struct{ Day, Cost, By string }
 
@@ -62,13 +68,17 @@ type gatewayView struct {
 
 type adviceRow struct{ Title, Dollars, Evidence, Command string }
 
-func newDaysDocument(r *report.Days) *daysDocument {
+func newDaysDocument(r *report.Days, before float64) *daysDocument {
 	d := &daysDocument{Title: "The last " + quantity.Count(len(r.Days), "day"), When: spanOfDays(r.Since, r.Until)}
 	if len(r.Days) == 7 {
 		d.Title = "The week"
 	}
-	d.Lead = "No session worked on these days."
+	d.Spent, d.Avoidable, d.Lead = d.Title, display.Capital(display.Avoidable(r)), "No session worked on these days."
 	if r.Requests > 0 {
+		d.Spent = display.Spent(r)
+		for _, text := range display.SpentFacts(r, before) {
+			d.Facts = append(d.Facts, line(text, 160))
+		}
 		d.Lead = quantity.Dollars(r.Cost) + " for " + quantity.Count(r.Requests, "request") + " in " +
 			quantity.Count(r.Sessions, "session") + "."
 	}
@@ -99,9 +109,12 @@ func newDaysDocument(r *report.Days) *daysDocument {
 		}
 		d.Advice = append(d.Advice, one)
 	}
-	d.Contents = contentsOf(section{"#days", "By day", true}, section{"#where", "Where it went", len(d.Tables) > 0},
-		section{"#sessions", "Most expensive sessions", len(d.Dearest) > 0}, section{"#gateway", "The gateway", true},
-		section{"#advice", "Advice", len(d.Advice) > 0})
+	if len(d.Advice) > mostAdvice+1 {
+		d.Advice, d.More = d.Advice[:mostAdvice], d.Advice[mostAdvice:]
+	}
+	d.Contents = contentsOf(section{"#advice", "Advice", len(d.Advice) > 0}, section{"#days", "By day", true},
+		section{"#where", "Where it went", len(d.Tables) > 0},
+		section{"#sessions", "Most expensive sessions", len(d.Dearest) > 0}, section{"#gateway", "The gateway", true})
 	return d
 }
 
@@ -114,15 +127,16 @@ func spanOfDays(since, until string) string {
 	return from.Format("Monday 2 January 2006") + " – " + to.Format("Monday 2 January 2006")
 }
 
-// productTones are the colours of products, the dearest first; further ones share the last.
-var productTones = []string{"b-read", "t-read", "t-shell", "l-summary", "t-agent", "t-search", "l-system"}
-
 // days draws the cost of each day, by product.
 func (d *daysDocument) days(r *report.Days) {
 	at := map[string]int{}
-	classes := productTones[:min(len(productTones), max(1, len(r.Products)))]
-	for i, p := range r.Products {
-		at[p.Name] = min(i, len(classes)-1)
+	var classes []string
+	for _, p := range r.Products {
+		class := display.ProductTone(p.Name).Class
+		if !slices.Contains(classes, class) {
+			classes = append(classes, class)
+		}
+		at[p.Name] = slices.Index(classes, class)
 	}
 	sums := make([]float64, len(classes))
 	names := make([]string, len(classes))

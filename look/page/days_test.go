@@ -14,13 +14,13 @@ import (
 
 // aWeek is a week of sessions, one of them with a hostile title.
 func aWeek() report.Days {
-	d := report.Days{Since: "2026-11-17", Until: "2026-11-23", Sessions: 4, Requests: 240, Cost: 31.5, Uncosted: 2,
+	d := report.Days{Since: "2026-11-17", Until: "2026-11-23", Sessions: 4, Requests: 240, Cost: 31.5, Prompts: 9_000_000, Cached: 7_560_000, Uncosted: 2, Advised: 28,
 		Products: []report.SpentOn{{Name: "claude-code", Sessions: 2, Cost: 22.05}, {Name: "codex", Sessions: 1, Cost: 9.45, Uncosted: 1},
 			{Name: "opencode", Sessions: 1, Uncosted: 1}},
 		Projects: []report.SpentOn{{Name: "/home/ann/larder", Sessions: 4, Cost: 31.5, Uncosted: 2}},
 		Models:   []report.SpentOn{{Name: "anthropic/claude-opus-4-8", Sessions: 2, Cost: 22.05}, {Name: "", Sessions: 2, Cost: 9.45}},
 		Gateway:  &report.Gain{Requests: 90, Billed: 9.5, Otherwise: bill.Estimate{Likely: 9.25}, Net: -0.25, Recalls: 2},
-		Advice: []report.Finding{{Title: "Tools that nobody calls", Dollars: 4.2, Evidence: "12 tools in 90 requests",
+		Advice: []report.Finding{{Title: "Tools that nobody calls", Dollars: 4.2, Error: 1.1, Evidence: "12 tools in 90 requests",
 			Command: "winnow config set gateway.tools.drop mcp__kiln__*"}},
 	}
 	for i, day := range []string{"17", "18", "19", "20", "21", "22", "23"} {
@@ -38,10 +38,11 @@ func aWeek() report.Days {
 
 func TestDays_saysWhereTheMoneyWent(t *testing.T) {
 	var out bytes.Buffer
-	if err := Days(&out, aWeek(), false); err != nil {
+	if err := Days(&out, aWeek(), 28, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"The week", "$31.50 for 240 requests in 4 sessions.", "Mon 23 Nov", "claude-code", "codex",
+	for _, want := range []string{"The week", "$31.50 this week", "About $4.20 ± $1.10 avoidable in 28 days", "▲ 13% from $28.00 in the 7 days before",
+		"84% of the prompts", "100% of it in larder", "$31.50 for 240 requests in 4 sessions.", "Mon 23 Nov", "claude-code", "codex",
 		"anthropic/claude-opus-4-8", "winnow inspect claude-code:22a3379d", "−$0.25", "it cost more than it saved", "≥$9.45", ">unknown<",
 		"Tools that nobody calls", "saves $4.20:", "winnow config set gateway.tools.drop", "&lt;script&gt;window.pwned"} {
 		if !strings.Contains(out.String(), want) {
@@ -54,17 +55,17 @@ func TestDays_saysWhereTheMoneyWent(t *testing.T) {
 		}
 	}
 	var kept, again bytes.Buffer
-	if Days(&kept, aWeek(), true) != nil || !strings.Contains(kept.String(), "sk-ant-api03-abcdefghij") {
+	if Days(&kept, aWeek(), 28, true) != nil || !strings.Contains(kept.String(), "sk-ant-api03-abcdefghij") {
 		t.Error("a secret that is to be kept is not there")
 	}
-	if Days(&again, aWeek(), false) != nil || again.String() != out.String() {
+	if Days(&again, aWeek(), 28, false) != nil || again.String() != out.String() {
 		t.Error("the same days give another page")
 	}
 	if !Is(out.Bytes()) {
 		t.Error("the page is not known as one of winnow's")
 	}
 	var empty bytes.Buffer
-	if err := Days(&empty, report.Days{Days: []report.DayCost{{Day: "2026-11-23"}}}, false); err != nil {
+	if err := Days(&empty, report.Days{Days: []report.DayCost{{Day: "2026-11-23"}}}, 28, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"No session worked on these days.", "No request went through it"} {
@@ -78,7 +79,7 @@ func TestDays_saysWhereTheMoneyWent(t *testing.T) {
 func daysFile(t testing.TB, d report.Days) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Days(&out, d, false); err != nil {
+	if err := Days(&out, d, 28, false); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "week.html")

@@ -56,7 +56,7 @@ type damage struct {
 // header says which session this is, and how full its window.
 type header struct {
 	Title, Name, Product, Project, Model, When, ID string
-	Size, Verdict                                  string
+	Size, First                                    string // how full the window is, and what is said beside it
 	Over                                           bool
 }
 
@@ -231,16 +231,16 @@ func (d *document) about() {
 	d.Facts = append(d.Facts, fact{"policy", visible(r.Policy)}, fact{"counted by", visible(r.Counter)})
 }
 
-// verdict says in one sentence how large the window is, and whether it fits.
+// verdict says in one sentence how full the window is, what the session cost, and whether a
+// compaction pays.
 func (d *document) verdict() {
 	w := d.c.Report.Window
 	if w.Messages <= 0 && w.Tokens <= 0 {
 		d.Size = "Nothing here yet: no messages."
 		return
 	}
-	d.Size = quantity.Number(w.Tokens) + " tokens in " + quantity.Count(w.Messages, "message") + "; "
-	verdict, fit := display.Verdict(w, d.Model)
-	d.Verdict, d.Over = verdict, fit == display.Over
+	s := display.StateOf(&d.c.Report)
+	d.Size, d.Over, d.First = s.Full(), s.Fit == display.Over, visible(strings.Join(s.First(d.c.Compact), " · "))
 	if n := d.c.masked; n > 0 {
 		d.Notes = append(d.Notes, quantity.Count(n,
 			"secret")+" masked on this page, each time one is shown; the log has them, and --secrets keep shows them.")
@@ -261,12 +261,12 @@ func (d *document) verdict() {
 // segment is a piece of a bar: where it begins and how long it is, in percent.
 type segment struct{ Class, X, Width, Title string }
 
-// bar puts amounts beside each other on a scale, from one layer on.
-func bar(s display.History, amounts display.Amounts, whole, first int) []segment {
+// bar puts amounts beside each other on a scale.
+func bar(s display.History, amounts display.Amounts, whole int) []segment {
 	var out []segment
 	x := 0.0
 	for k, n := range amounts[:len(amounts)-1] { // what was elided is not in the window
-		if n <= 0 || whole <= 0 || k < first {
+		if n <= 0 || whole <= 0 {
 			continue
 		}
 		width := chartWidth * float64(n) / float64(whole)
@@ -281,14 +281,11 @@ func (d *document) window(s display.History) {
 	w := d.c.Report.Window
 	used := s.Now.Amounts.Shown()
 	whole := max(used, w.Usable)
-	d.Window = bar(s, s.Now.Amounts, whole, display.SystemLayer)
+	d.Window = bar(s, s.Now.Amounts, whole)
 	if w.Usable > 0 {
 		d.UsableAt = share(chartWidth * float64(w.Usable) / float64(whole))
-		d.Facts = append([]fact{{"window", quantity.Number(used) + " of " + quantity.Number(w.Usable) + " usable, " +
-			quantity.Percent(used, w.Usable)}}, d.Facts...)
-	} else {
-		d.Facts = append([]fact{{"window", quantity.Number(used) + " tokens"}}, d.Facts...)
 	}
+	d.Facts = append([]fact{{"window", display.StateOf(&d.c.Report).Size()}}, d.Facts...)
 	if v := display.Reported(w); v != nil && w.Usable > 0 {
 		d.Facts = slices.Insert(d.Facts, 1, fact{"reported", quantity.Number(v.Total) + ": " +
 			display.Formula(d.c.Report.Policy)})

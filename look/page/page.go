@@ -45,6 +45,8 @@ type Content struct {
 	Parts   []report.Part
 	Damaged []format.Damage
 
+	// Compact is what a compaction would bring, nil for none.
+	Compact *pivot.Money
 	// Done is the receipt of what the command did just now; nil when it only looked. The rest is of
 	// the session after it.
 	Done *pivot.Receipt

@@ -231,7 +231,7 @@ func TestWrite_ofACompaction(t *testing.T) {
 	c.Done, c.Remark = receipt, "The session was written to smaller.json."
 	html := written(t, c)
 	for what, want := range map[string]string{
-		"the outcome":             "159,988 → 6,011 tokens (−96%); 80 messages folded into a summary",
+		"the outcome":             "175,323 → 21,346 tokens (−88%); 80 messages folded into a summary",
 		"where it was written":    "The session was written to smaller.json.",
 		"the pivot":               `<article class="pivot" id="pivot1">`,
 		"what it replaced":        "larder should know when things go off",
@@ -299,7 +299,8 @@ func TestStrata_areWhatTheEngineMeasures(t *testing.T) {
 	check := func(t *testing.T, c Content) {
 		t.Helper()
 		s := historyOf(&c)
-		if got, want := s.Now.Amounts.Messages(), c.Report.Window.Tokens; got != want {
+		overhead := c.Report.Window.Overhead
+		if got, want := s.Now.Amounts.Shown(), display.StateOf(&c.Report).Used; got != want {
 			t.Errorf("the strata of now have %d tokens, the window %d", got, want)
 		}
 		if got, want := s.Now.Amounts[len(s.Now.Amounts)-1], c.Report.Window.ElidedTokens; got != want {
@@ -307,8 +308,8 @@ func TestStrata_areWhatTheEngineMeasures(t *testing.T) {
 		}
 		for _, f := range s.Pivots {
 			for _, r := range c.State.Receipts {
-				if r.Marker == c.Session.Messages[f.Marker].ID && (f.Before != r.TokensBefore ||
-					f.After != r.TokensAfter) {
+				if r.Marker == c.Session.Messages[f.Marker].ID && (f.Before != r.TokensBefore+overhead ||
+					f.After != r.TokensAfter+overhead) {
 					t.Errorf("pivot %s: the strata fall from %d to %d, the receipt says %d to %d", r.Marker, f.Before,
 						f.After, r.TokensBefore, r.TokensAfter)
 				}
@@ -472,7 +473,7 @@ func TestWrite_ofAPruning(t *testing.T) {
 	r := outcome.Pruned
 	n := r.Parts()
 	for _, want := range []string{
-		fmt.Sprintf("%s → %s tokens (%s); %d parts left out", quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter), quantity.Change(r.TokensBefore, r.TokensAfter), n),
+		fmt.Sprintf("%s; %d parts left out", display.Shrunk(r.TokensBefore, r.TokensAfter, c.Report.Window.Overhead), n),
 		`<section id="prunings"`, ". <span class=\"undo\">undo with <code>winnow undo session.json " + r.ID + "</code></span>", `<path class="l-elided"`, "left out, not sent " + quantity.Number(r.Saved),
 		"winnow undo session.json " + r.ID + "</code>", fmt.Sprintf("with %d more parts that went at once", n-1),
 		"<h5>The model is shown, ",

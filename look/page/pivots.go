@@ -64,7 +64,7 @@ type done struct {
 }
 
 func (d *document) pivots(s display.History) {
-	log := d.c.Session.Messages
+	log, overhead := d.c.Session.Messages, max(0, d.c.Report.Window.Overhead)
 	faultOf := map[int]display.Pivot{}
 	for _, f := range s.Pivots {
 		faultOf[f.Marker] = f
@@ -80,17 +80,17 @@ func (d *document) pivots(s display.History) {
 			"2 January 2006, 15:04 UTC")}
 		if counts {
 			before, after := s.Moments[f.Summary].Before, s.Moments[f.Summary].Amounts
-			whole := max(before.Messages(), after.Messages())
+			whole := max(before.Shown(), after.Shown())
 			p.N, p.Before, p.After, p.Change = len(d.Pivots)+1, quantity.Number(f.Before), quantity.Number(f.After),
 				quantity.Change(f.Before, f.After)
-			p.Bars = bars{bar(s, before, whole, display.SummaryLayer), bar(s, after, whole, display.SummaryLayer)}
+			p.Bars = bars{bar(s, before, whole), bar(s, after, whole)}
 			d.summary(&p, &log[f.Summary])
 			d.replaced(&p)
 		}
 		r := d.receiptOf(log[i].ID)
 		if !counts && r != nil && r.TokensBefore > 0 {
-			p.Before, p.After, p.Change = quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter),
-				quantity.Change(r.TokensBefore, r.TokensAfter)
+			before, after := r.TokensBefore+overhead, r.TokensAfter+overhead
+			p.Before, p.After, p.Change = quantity.Number(before), quantity.Number(after), quantity.Change(before, after)
 		}
 		d.receipt(&p, r)
 		if counts {
@@ -239,14 +239,14 @@ func (d *document) replaced(p *pivotView) {
 
 // doneOf is the receipt on top of the page of a session that was just changed.
 func (d *document) doneOf(s display.History) *done {
-	r := d.c.Done
+	r, overhead := d.c.Done, max(0, d.c.Report.Window.Overhead)
 	out := &done{
-		Before: quantity.Number(r.TokensBefore), After: quantity.Number(r.TokensAfter),
+		Before: quantity.Number(r.TokensBefore + overhead), After: quantity.Number(r.TokensAfter + overhead),
 		Messages: [2]string{quantity.Count(r.MessagesBefore, "message"),
 			quantity.Count(r.MessagesAfter, "message")},
 		Facts: receiptFacts(r), Remark: visible(d.c.Remark), Undo: visible(r.Undo),
 	}
-	out.Size = display.Shrunk(r.TokensBefore, r.TokensAfter)
+	out.Size = display.Shrunk(r.TokensBefore, r.TokensAfter, overhead)
 	out.How = quantity.Count(r.Folded, "message") + " folded into a summary"
 	if r.Kind == pivot.Pruning {
 		out.How = quantity.Count(r.Parts(), "part") + " left out"
@@ -262,11 +262,12 @@ func (d *document) doneOf(s display.History) *done {
 			before, after = s.Moments[f.Summary].Before, s.Moments[f.Summary].Amounts
 		}
 	}
-	whole := max(before.Messages(), after.Messages())
-	out.Bars = bars{bar(s, before, whole, display.SummaryLayer), bar(s, after, whole, display.SummaryLayer)}
+	whole := max(before.Shown(), after.Shown())
+	out.Bars = bars{bar(s, before, whole), bar(s, after, whole)}
 	saved, _ := display.SavedByRule(r, nil)
-	for _, of := range []display.Ranking{display.TokenRanking("Folded, by kind", r.Gone, r.TokensBefore, mostRows),
-		display.TokenRanking("Left out, by rule", saved, r.TokensBefore, mostRows)} {
+	window := r.TokensBefore + overhead
+	for _, of := range []display.Ranking{display.TokenRanking("Folded, by kind", r.Gone, window, mostRows),
+		display.TokenRanking("Left out, by rule", saved, window, mostRows)} {
 		if len(of.Rows) > 0 {
 			out.Tables = append(out.Tables, tableOf(of))
 		}
@@ -301,8 +302,8 @@ func (d *document) Prunings() []pruning {
 		for _, el := range r.Committed {
 			rules[visible(el.Rule)] = true
 		}
-		text := display.Shrunk(r.TokensBefore, r.TokensAfter) + "; " + quantity.Count(r.Parts(), "part") +
-			" left out by " + strings.Join(slices.Sorted(maps.Keys(rules)), ", ") + "."
+		text := display.Shrunk(r.TokensBefore, r.TokensAfter, d.c.Report.Window.Overhead) + "; " +
+			quantity.Count(r.Parts(), "part") + " left out by " + strings.Join(slices.Sorted(maps.Keys(rules)), ", ") + "."
 		one := pruning{When: moment(r.Time, "2 January 2006, 15:04 UTC"), Text: text,
 			Undo: d.command("winnow undo", r.ID)}
 		if one.Undone = !committed[r.ID] && len(r.Committed) > 0; one.Undone {

@@ -69,7 +69,8 @@ func Replay(w io.Writer, r lab.Report, details ReplayDetails) error {
 type replayDocument struct {
 	source
 	Title, Name, Lead, Prices string
-	Headline                  string // in one sentence
+	Headline, Whole           string // in one sentence
+	Compared                  []comparedRow
 	Facts                     []fact
 	Advice                    *adviceView
 	pictures
@@ -112,6 +113,12 @@ type courses struct {
 	Base     int // the baseline among the policies
 	Policies []trait
 	Marks    []markLegend
+}
+
+// comparedRow is one of the two rows that a replay comes to.
+type comparedRow struct {
+	display.Compared
+	Width string
 }
 
 type adviceView struct {
@@ -216,7 +223,11 @@ func (d *replayDocument) about() {
 	d.Name, d.Prices = visible(d.details.Name), display.Capital(counted(r.Prices))
 	d.Title = "What it would have cost, and lost"
 	if text := display.Headline(r); text != "" {
-		d.Headline = display.Capital(visible(text)) + "."
+		d.Headline, d.Whole = display.Capital(visible(text))+".", display.Whole(r)
+	}
+	for _, one := range display.Comparison(r) {
+		one.Name, one.How = line(one.Name, 60), line(one.How, 120)
+		d.Compared = append(d.Compared, comparedRow{one, share(chartWidth * one.Part)})
 	}
 	d.Facts = []fact{{"sessions", quantity.Number(len(r.Sessions))}}
 	if r.Sources > 1 {

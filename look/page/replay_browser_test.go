@@ -100,7 +100,7 @@ func TestBrowser_replay(t *testing.T) {
 		b.Open(path)
 		says := ""
 		b.Eval("document.body.innerText", &says)
-		for _, want := range []string{"Recommended: balanced", "Frontier", "Policies", "watch-1.jsonl", "Bill so far",
+		for _, want := range []string{"Recommended: balanced", "everything kept", "Statistics: all policies", "watch-1.jsonl", "Bill so far",
 			"shows the course of one session alone"} {
 			if !strings.Contains(says, want) {
 				t.Errorf("without JavaScript the page does not say %q", want)
@@ -176,6 +176,7 @@ func TestBrowser_pictureOfTheFrontier(t *testing.T) {
 	}
 	b.Screen(1040, 1000, "light")
 	b.Open(path)
+	b.Eval("document.querySelector('.statistics').open = true", nil)
 	var at struct{ Top, Bottom float64 }
 	b.Eval(`({ Top: document.getElementById('frontier').getBoundingClientRect().top + scrollY,
 		Bottom: document.querySelector('figure.for-wide').getBoundingClientRect().bottom + scrollY })`, &at)

@@ -11,7 +11,7 @@ import (
 // saves, the evidence, and the line to change.
 func (p Painter) Advice(r advise.Report) {
 	pg := p.page()
-	looked := quantity.Count(r.Sessions, "session") + " cost " + quantity.Dollars(r.Cost)
+	looked := quantity.Count(r.Sessions, "session") + " cost " + quantity.Dollars(r.Cost) + " in all"
 	if r.Unreported > 0 {
 		looked += "; " + quantity.Plural(r.Unreported,
 			"of them reports no usage, or has no known price, and is not judged",

@@ -12,7 +12,7 @@ func (p Painter) Pruning(r report.Report, receipt pivot.Receipt, title string) {
 	pg := p.page()
 	pg.outcome(r, &receipt)
 	pg.about(r, title)
-	pg.took(&receipt, foldedMessages(r))
+	pg.took(&receipt, foldedMessages(r), r.Window.Overhead)
 	pg.timeline(r)
 	pg.windowNow(r)
 	p.draw(pg)
@@ -23,7 +23,7 @@ func (p Painter) Compaction(before, after report.Report, receipt pivot.Receipt, 
 	pg := p.page()
 	pg.outcome(after, &receipt)
 	pg.about(before, title)
-	pg.took(&receipt, nil)
+	pg.took(&receipt, nil, after.Window.Overhead)
 	pg.timeline(after)
 	pg.windowNow(after)
 	p.draw(pg)
@@ -34,7 +34,7 @@ func (p Painter) Compaction(before, after report.Report, receipt pivot.Receipt, 
 func (p Painter) Receipt(receipt pivot.Receipt, overhead int) {
 	pg := p.page()
 	pg.outcome(report.Report{Window: report.Window{Overhead: max(0, overhead)}}, &receipt)
-	pg.took(&receipt, nil)
+	pg.took(&receipt, nil, overhead)
 	p.draw(pg)
 }
 
@@ -61,12 +61,14 @@ func (pg *page) outcome(after report.Report, r *pivot.Receipt) {
 		how = Did(r)
 	}
 	verdict, fit := display.VerdictAfter(r, after.Window)
-	pg.sentence(display.Shrunk(r.TokensBefore, r.TokensAfter)+"; "+how, verdict, fitStyle(fit))
+	pg.sentence(display.Shrunk(r.TokensBefore, r.TokensAfter, after.Window.Overhead)+"; "+how, verdict, fitStyle(fit))
 }
 
-// took draws the window before and after, and says what went and what was kept.
-func (pg *page) took(r *pivot.Receipt, hidden map[string]bool) {
-	most := max(r.TokensBefore, r.TokensAfter)
+// took draws the window before and after, and says what went and what was kept. overhead is what
+// system prompt and tools take.
+func (pg *page) took(r *pivot.Receipt, hidden map[string]bool, overhead int) {
+	overhead = max(0, overhead)
+	most := max(r.TokensBefore, r.TokensAfter) + overhead
 	messages := max(Columns(quantity.Count(r.MessagesBefore, "message")),
 		Columns(quantity.Count(r.MessagesAfter, "message")))
 	width := min(60, max(8, pg.width-12-Columns(quantity.Number(most))-messages))
@@ -79,17 +81,20 @@ func (pg *page) took(r *pivot.Receipt, hidden map[string]bool) {
 		{"before", r.TokensBefore, r.MessagesBefore, foldedTone},
 		{"after", r.TokensAfter, r.MessagesAfter, fine},
 	} {
-		l := append(line{say(normal, padRight(side.name, 6)+"  ")},
-			bar(float64(side.tokens)/float64(most), width, side.style)...)
-		pg.add(append(l, say(strong, "  "+padLeft(quantity.Number(side.tokens), Columns(quantity.Number(most)))),
+		used := side.tokens + overhead
+		l := line{say(normal, padRight(side.name, 6)+"  ")}
+		l = append(l, stacked([]segment{{overhead, "▒", foldedTone}, {side.tokens, "█", side.style}},
+			length(float64(used)/float64(most), width))...).pad(8 + width)
+		pg.add(append(l, say(strong, "  "+padLeft(quantity.Number(used), Columns(quantity.Number(most)))),
 			say(faint, "  "+quantity.Count(side.messages, "message")))...)
 	}
 	pg.gap()
 	by, beyond := display.SavedByRule(r, hidden)
-	elided := leaders{display.TokenRanking("Left out, by rule", by, r.TokensBefore, mostLeaders), prunedTone}
+	window := r.TokensBefore + overhead
+	elided := leaders{display.TokenRanking("Left out, by rule", by, window, mostLeaders), prunedTone}
 	if r.Kind == pivot.Compaction {
 		elided.Title = "Left out first, by rule"
-		gone := display.TokenRanking("Folded, by kind", r.Gone, r.TokensBefore, mostLeaders+1)
+		gone := display.TokenRanking("Folded, by kind", r.Gone, window, mostLeaders+1)
 		pg.tables(leaders{gone, foldedTone}, elided)
 		pg.gap()
 	} else {

@@ -2,8 +2,8 @@ package tui
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/winnowhq/winnow/look/display"
@@ -24,18 +24,14 @@ func (p Painter) Costs(d report.Days, before float64, by string) {
 		return
 	}
 	pg := p.page()
-	pg.words(span{}, strong, costHeadline(&d), 2)
-	var also []string
-	if before > 0 {
-		also = append(also, fmt.Sprintf("%s %s in the %s before", change(d.Cost, before), quantity.Dollars(before),
-			quantity.Count(len(d.Days), "day")))
+	first := []string{display.Spent(&d), quantity.Count(d.Sessions, "session"), quantity.Count(d.Requests, "request")}
+	also := display.SpentFacts(&d, before)
+	if text := display.Avoidable(&d); text != "" {
+		first = []string{first[0], text + " ▸ winnow advise"}
+	} else {
+		also = append(also, "winnow advise says what of it is avoidable")
 	}
-	if d.Prompts > 0 {
-		also = append(also, quantity.Percent(d.Cached, d.Prompts)+" of the prompts came from the cache")
-	}
-	if g := d.Gateway; g != nil && g.Known() {
-		also = append(also, "winnow saved "+quantity.Net(g.Net))
-	}
+	pg.words(span{}, strong, strings.Join(first, " · "), 2)
 	for i := range also[:max(0, len(also)-1)] {
 		also[i] += " ·"
 	}
@@ -63,31 +59,6 @@ func (p Painter) Costs(d report.Days, before float64, by string) {
 			"price (`models` in winnow.jsonc sets one).", 3)
 	}
 	p.draw(pg)
-}
-
-// costHeadline is the sum of a bill.
-func costHeadline(d *report.Days) string {
-	when := fmt.Sprintf("in %s", quantity.Count(len(d.Days), "day"))
-	switch len(d.Days) {
-	case 1:
-		when = "today"
-	case 7:
-		when = "this week"
-	}
-	return fmt.Sprintf("%s %s · %s · %s", quantity.Dollars(d.Cost), when, quantity.Count(d.Sessions, "session"),
-		quantity.Count(d.Requests, "request"))
-}
-
-// change is by how much a cost rose or fell.
-func change(now, before float64) string {
-	switch share := (now - before) / before; {
-	case share >= 0.005:
-		return "▲ " + quantity.Share(share) + " from"
-	case share <= -0.005:
-		return "▼ " + quantity.Share(-share) + " from"
-	default:
-		return "as much as"
-	}
 }
 
 // costRows is one table of a bill, at most most rows long, if that is above 0.

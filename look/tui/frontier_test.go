@@ -226,8 +226,7 @@ func TestPainter_drawsAnyReplayWithinItsWidthAndCleanly(t *testing.T) {
 		p := Painter{W: &b, Color: rapid.Bool().Draw(t, "color"), Width: rapid.OneOf(rapid.IntRange(60, 200),
 			rapid.IntRange(-1, 60)).Draw(t, "width")}
 		r := anyReplay(t)
-		p.Replay(r)
-		p.Policies(r)
+		p.Replay(r, rapid.Bool().Draw(t, "statistics"))
 		p.Frontier(r)
 		checkPage(t, b.String(), p)
 	})

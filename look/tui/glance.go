@@ -5,7 +5,6 @@ import (
 
 	"github.com/winnowhq/winnow/look/display"
 	"github.com/winnowhq/winnow/store/report"
-	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // Glance is what is said of a session at first sight.
@@ -49,19 +48,15 @@ func (p Painter) glance(g Glance, most int) *page {
 
 // fullness draws how full the window is, and says it.
 func (pg *page) fullness(r *report.Report) {
-	w, name := r.Window, say(faint, padRight("window", 8)+"  ")
-	used := w.Tokens + w.Overhead
-	text := quantity.Count(used, "token")
+	w, s, name := r.Window, display.StateOf(r), say(faint, padRight("window", 8)+"  ")
 	if w.Usable > 0 {
 		segments := []segment{{size: w.Overhead, glyph: "▒", style: foldedTone},
 			{size: w.Tokens, glyph: "█", style: barTone}}
 		pg.add(append(line{name}, gauge(segments, w.Usable, min(60, pg.width-10))...)...)
 		name = span{text: strings.Repeat(" ", 10)}
-		text = quantity.Number(used) + " of " + quantity.Count(w.Usable, "token") + ", " +
-			quantity.Percent(used, w.Usable)
 	}
-	pg.words(name, normal, text, 2)
-	if verdict, fit := display.Verdict(w, r.Model); fit != display.Fits { // else the share says it
-		pg.words(span{text: strings.Repeat(" ", 10)}, fitStyle(fit), verdict, 3)
+	pg.words(name, normal, s.Size(), 2)
+	if s.Fit != display.Fits { // else the share says it
+		pg.words(span{text: strings.Repeat(" ", 10)}, fitStyle(s.Fit), s.Verdict, 3)
 	}
 }

@@ -256,10 +256,12 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 			p.Advice(advice())
 			p.Advice(advise.Report{Sessions: 3, Cost: 2, Dropped: 5})
 		},
-		"overflowing": func(p Painter) { p.Inspection(overflowing(), "kiln.jsonl", damaged) },
-		"costs":       func(p Painter) { p.Inspection(costly(), "kiln.jsonl", nil) },
-		"folded":      func(p Painter) { p.Inspection(folded(), "kiln.jsonl", nil) },
-		"small":       func(p Painter) { p.Inspection(small(), "hi.json", nil) },
+		"overflowing": func(p Painter) {
+			p.Inspection(overflowing(), &pivot.Money{Step: new(0.04), Steps: new(2)}, "kiln.jsonl", damaged)
+		},
+		"costs":  func(p Painter) { p.Inspection(costly(), nil, "kiln.jsonl", nil) },
+		"folded": func(p Painter) { p.Inspection(folded(), nil, "kiln.jsonl", nil) },
+		"small":  func(p Painter) { p.Inspection(small(), nil, "hi.json", nil) },
 		"explanation": func(p Painter) {
 			for _, x := range explained() {
 				p.Explanation(x.Explanation)
@@ -270,7 +272,7 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 			p.Parts(explained(), zones, rules, 1_204)
 			p.Parts(nil, nil, nil, 0)
 		},
-		"empty":      func(p Painter) { p.Inspection(report.Report{}, "empty.json", nil) },
+		"empty":      func(p Painter) { p.Inspection(report.Report{}, nil, "empty.json", nil) },
 		"compaction": func(p Painter) { p.Compaction(overflowing(), folded(), receipt(), "kiln.jsonl") },
 		"outline": func(p Painter) {
 			p.Outline(outlined())
@@ -283,8 +285,8 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 			p.Receipt(pivot.Receipt{Kind: pivot.Pruning, MessagesBefore: 61, MessagesAfter: 61, TokensBefore: 200_400,
 				TokensAfter: 137_000, Usable: 148_000, Committed: receipt().Committed}, 0)
 		},
-		"replay":   func(p Painter) { p.Replay(replayed()) },
-		"policies": func(p Painter) { p.Policies(inDollars()) },
+		"replay":   func(p Painter) { p.Replay(replayed(), true); p.Replay(replayed(), false) },
+		"policies": func(p Painter) { p.Replay(inDollars(), true) },
 		"frontier": func(p Painter) {
 			p.Frontier(replayed())
 			p.Frontier(inDollars())
@@ -343,15 +345,15 @@ func TestPainter_saysTheConclusionFirst(t *testing.T) {
 		report report.Report
 		want   string
 	}{
-		"over":    {overflowing(), "200,400 tokens in 61 messages; 65,000 over the limit"},
-		"fits":    {fits, "100,000 tokens in 61 messages; it fits, with room for 35,400 more"},
-		"meets":   {meets, "135,400 tokens in 61 messages; the usable window is full"},
-		"unknown": {small(), "12 tokens in 2 messages; the window of anvil is unknown"},
+		"over":    {overflowing(), "144% full · $3.14"},
+		"fits":    {fits, "76% full · $3.14"},
+		"meets":   {meets, "100% full · $3.14"},
+		"unknown": {small(), "12 tokens · the window of anvil is unknown"},
 		"empty":   {report.Report{}, "Nothing here yet: no messages."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
-			Painter{W: &b}.Inspection(c.report, "x", nil)
+			Painter{W: &b}.Inspection(c.report, nil, "x", nil)
 			if got, _, _ := strings.Cut(b.String(), "\n"); got != c.want {
 				t.Errorf("first line\n got %q\nwant %q", got, c.want)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/look/display"
 	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/plan/schedule"
 	"github.com/winnowhq/winnow/store/report"
@@ -24,10 +25,10 @@ const (
 	mostRefusals    = 8
 )
 
-// Inspection draws what is in a session.
-func (p Painter) Inspection(r report.Report, title string, damaged []format.Damage) {
+// Inspection draws what is in a session. compact is what a compaction would bring, nil for none.
+func (p Painter) Inspection(r report.Report, compact *pivot.Money, title string, damaged []format.Damage) {
 	pg := p.page()
-	pg.conclusion(r)
+	pg.conclusion(r, compact)
 	pg.about(r, title)
 	if r.Messages > 0 || len(r.Strata) > 0 {
 		pg.timeline(r)
@@ -61,16 +62,21 @@ func (pg *page) leaders(r report.Report) {
 // fitStyle is the colour of a verdict.
 func fitStyle(f display.Fit) style { return [...]style{strong, fine, alarm}[f] }
 
-// conclusion says in one sentence how large the window is, and whether it fits.
-func (pg *page) conclusion(r report.Report) {
+// conclusion says in one line how full the window is, what the session cost, and whether a
+// compaction pays.
+func (pg *page) conclusion(r report.Report, compact *pivot.Money) {
 	w := r.Window
 	if r.Messages <= 0 && w.Messages <= 0 && w.Tokens <= 0 {
 		pg.add(say(strong, "Nothing here yet: no messages."))
 		return
 	}
-	verdict, fit := display.Verdict(w, r.Model)
-	pg.sentence(quantity.Number(max(0, w.Tokens))+" tokens in "+quantity.Count(max(0, w.Messages), "message"), verdict,
-		fitStyle(fit))
+	s := display.StateOf(&r)
+	facts := s.First(compact)
+	if len(facts) == 0 {
+		pg.add(say(fitStyle(s.Fit), s.Full()))
+		return
+	}
+	pg.words(say(fitStyle(s.Fit), s.Full()+" · "), strong, strings.Join(facts, " · "), 4)
 }
 
 // sentence writes a size and a verdict on one line, or on two if the page is too narrow.
@@ -131,14 +137,14 @@ func (pg *page) about(r report.Report, title string) {
 // windowNow draws how full the window is.
 func (pg *page) windowNow(r report.Report) {
 	w := r.Window
-	used, title := w.Tokens+w.Overhead, "no limit is known for "+display.ModelName(r.Model)
+	s := display.StateOf(&r)
+	used, title := s.Used, "no limit is known for "+display.ModelName(r.Model)
 	v := display.Reported(w)
 	if v != nil && v.Code == budget.CodeUnlimited {
 		title = "no limit, as it is set for " + display.ModelName(r.Model)
 	}
 	if w.Usable > 0 {
-		title = quantity.Number(used) + " of " + quantity.Number(w.Usable) + " usable, " +
-			quantity.Percent(used, w.Usable)
+		title = s.Size()
 	}
 	pg.heading("Window now", title)
 	if used > 0 && w.Usable > 0 {
@@ -188,9 +194,9 @@ func (pg *page) windowNow(r report.Report) {
 		rows = append(rows, row("▪", s, "reported", s, v.Total, display.Formula(r.Policy)))
 	}
 	pg.grid(2, ".<><", rows...)
-	if w.Elided > 0 {
-		saved := quantity.Number(max(0, w.ElidedTokens))
-		pg.add(say(normal, "  "+quantity.Count(w.Elided, "part")+" left out, which saves "+saved+" tokens"))
+	if s.Elided > 0 {
+		saved := quantity.Number(s.LeftOut)
+		pg.add(say(normal, "  "+quantity.Count(s.Elided, "part")+" left out, which saves "+saved+" tokens"))
 	}
 	if w.Pending != "" {
 		pg.add(say(alarm, "  a compaction is queued and not made yet: "+w.Pending))
@@ -212,7 +218,7 @@ func (pg *page) couldGo(r report.Report) {
 	for _, s := range sums {
 		all += s.Saves
 	}
-	hidden, folded := foldedMessages(r), 0
+	hidden, folded, window := foldedMessages(r), 0, display.StateOf(&r)
 	for _, c := range r.Candidates {
 		if hidden[c.Message] {
 			folded += c.Saves
@@ -227,16 +233,25 @@ func (pg *page) couldGo(r report.Report) {
 	case folded > 0:
 		shown := max(0, all-folded)
 		pg.heading("Could go, by rule", quantity.Number(shown)+" tokens of what is shown, "+
-			quantity.Percent(shown, r.Window.Tokens)+"; the rest is folded already")
+			window.Part(shown)+"; the rest is folded already")
 	default:
-		pg.heading("Could go, by rule", quantity.Number(all)+" tokens, "+quantity.Percent(all,
-			r.Window.Tokens)+" of the messages")
+		pg.heading("Could go, by rule", quantity.Number(all)+" tokens, "+window.Part(all))
 	}
 	waits := slices.ContainsFunc(sums, func(s report.RuleSum) bool {
 		return s.When != "" &&
 			s.When != (schedule.Wait{}).When()
 	})
 	var rows [][]span
+	large := slices.IndexFunc(sums, func(s report.RuleSum) bool {
+		return display.Small(float64(s.Saves), float64(window.Used))
+	})
+	if large > 0 && len(sums)-large > 1 { // small change is one row
+		rest := report.RuleSum{Rule: quantity.Number(len(sums)-large) + " more"}
+		for _, s := range sums[large:] {
+			rest.Parts, rest.Saves = rest.Parts+s.Parts, rest.Saves+s.Saves
+		}
+		sums = append(slices.Clone(sums[:large]), rest)
+	}
 	for _, s := range sums {
 		remark := quantity.Count(s.Parts, "part")
 		if s.When != "" && waits {

@@ -141,7 +141,7 @@ func TestPainter_drawsAnyReportWithinItsWidthAndCleanly(t *testing.T) {
 		p := Painter{W: &b, Color: rapid.Bool().Draw(t, "color"), Width: rapid.OneOf(rapid.IntRange(60, 200),
 			rapid.IntRange(-1, 60)).Draw(t, "width")}
 		r, title := anyReport(t), hostile().Draw(t, "title of the page")
-		p.Inspection(r, title, rapid.SliceOfN(rapid.Custom(func(t *rapid.T) format.Damage {
+		p.Inspection(r, nil, title, rapid.SliceOfN(rapid.Custom(func(t *rapid.T) format.Damage {
 			return format.Damage{Line: number().Draw(t, "line"), Offset: rapid.Int64().Draw(t, "offset"),
 				Reason: hostile().Draw(t, "damage")}
 		}), 0, 5).Draw(t, "damaged"))
@@ -160,7 +160,7 @@ func TestPainter_showsThousandsOfTurnsOnAboutTwentyRows(t *testing.T) {
 			Zones: map[report.Zone]int{report.Talk: n}, Written: "again"})
 	}
 	var b strings.Builder
-	Painter{W: &b, Width: 100}.Inspection(r, "many", nil)
+	Painter{W: &b, Width: 100}.Inspection(r, nil, "many", nil)
 	rows := strings.Count(b.String(), "again")
 	if rows != display.MostRows {
 		t.Errorf("%d rows, want %d", rows, display.MostRows)
@@ -173,7 +173,7 @@ func TestPainter_showsThousandsOfTurnsOnAboutTwentyRows(t *testing.T) {
 func TestTimeline_splitsATurnThatIsMostOfTheSession(t *testing.T) {
 	r := report.Report{Strata: turnOf(1, "do it all", 60, map[report.Zone]int{report.ActiveNow: 500})}
 	var b strings.Builder
-	Painter{W: &b, Width: 80}.Inspection(r, "one", nil)
+	Painter{W: &b, Width: 80}.Inspection(r, nil, "one", nil)
 	for _, want := range []string{"do it all", "↳", "–60\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
@@ -183,7 +183,7 @@ func TestTimeline_splitsATurnThatIsMostOfTheSession(t *testing.T) {
 
 func TestTimeline_drawsThePivotBetweenWhatIsFoldedAndWhatIsShown(t *testing.T) {
 	var b strings.Builder
-	Painter{W: &b, Width: 80}.Inspection(folded(), "kiln", nil)
+	Painter{W: &b, Width: 80}.Inspection(folded(), nil, "kiln", nil)
 	at := func(text string) int {
 		i := strings.Index(b.String(), text)
 		if i < 0 {

@@ -11,26 +11,58 @@ import (
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
-// Replay draws all that a replay showed: the advice, the table of policies, the frontier, who would
-// gain and lose.
-func (p Painter) Replay(r lab.Report) {
+// Replay draws what a replay showed: two rows, without winnow and with it, and the advice; with
+// statistics also the table of policies, the frontier, who would gain and lose. Where there is
+// nothing to compare it draws the statistics.
+func (p Painter) Replay(r lab.Report, statistics bool) {
 	pg := p.page()
-	pg.headline(&r)
+	statistics = pg.compared(&r) == 0 || statistics
 	pg.advice(&r)
-	pg.policies(&r)
-	pg.holdout(&r)
-	pg.frontier(&r, false)
-	pg.changes(&r)
-	pg.base(&r)
+	if statistics {
+		pg.policies(&r)
+		pg.holdout(&r)
+		pg.frontier(&r, false)
+		pg.changes(&r)
+		pg.base(&r)
+	} else {
+		pg.gap()
+		pg.recorded(&r, false)
+		pg.words(span{}, faint, display.Capital(unit(&r))+".", 3)
+		pg.words(span{}, faint, "--stats shows all policies, the frontier, and who would gain and lose.", 2)
+	}
 	pg.skipped(&r)
 	p.draw(pg)
 }
 
-// headline says in one sentence what the replay showed.
-func (pg *page) headline(r *lab.Report) {
-	if text := display.Headline(r); text != "" {
-		pg.words(span{}, strong, display.Capital(text)+".", 5)
+// compared draws what the replay showed: in a sentence, and as two bars. It returns how many.
+func (pg *page) compared(r *lab.Report) int {
+	rows := display.Comparison(r)
+	if len(rows) == 0 {
+		return 0
 	}
+	pg.words(span{}, strong, display.Capital(display.Headline(r))+".", 5)
+	pg.gap()
+	name, bill := 0, 0
+	for _, one := range rows {
+		name, bill = max(name, Columns(Clean(one.Name))), max(bill, Columns(one.Bill))
+	}
+	name = min(name, pg.width/3)
+	bars := min(60, max(6, pg.width-name-bill-10))
+	for i, one := range rows {
+		l := line{say(normal, padRight(Cut(Clean(one.Name), name), name)+"  ")}
+		l = append(l, bar(one.Part, bars, []style{foldedTone, fine}[i])...)
+		pg.add(append(l, say(strong, "  "+padLeft(one.Bill, bill)), say(faint, "  "+one.Change))...)
+		text := one.Missed
+		if one.How != "" {
+			text = one.How + "; " + text
+		}
+		pg.words(span{text: strings.Repeat(" ", name+2)}, faint, text, 3)
+	}
+	if text := display.Whole(r); text != "" {
+		pg.words(span{text: strings.Repeat(" ", name+2)}, faint, text, 2)
+	}
+	pg.gap()
+	return len(rows)
 }
 
 // base draws what every request carries.
@@ -43,19 +75,6 @@ func (pg *page) base(r *lab.Report) {
 	for _, text := range lines {
 		pg.words(span{text: "  "}, faint, text, mostNotes)
 	}
-}
-
-// Policies draws what [Painter.Replay] draws except the frontier: the table of policies, the
-// sessions that would gain and lose most, and the advice.
-func (p Painter) Policies(r lab.Report) {
-	pg := p.page()
-	pg.policies(&r)
-	pg.holdout(&r)
-	pg.changes(&r)
-	pg.gap()
-	pg.advice(&r)
-	pg.skipped(&r)
-	p.draw(pg)
 }
 
 // leastName is how many columns the names of policies keep while there are figures to leave out.
@@ -84,7 +103,7 @@ func (pg *page) policies(r *lab.Report) {
 	}
 	shown, left := pg.standings(r, policies, longest, display.Columns(r), true)
 	pg.gap()
-	pg.recorded(r)
+	pg.recorded(r, true)
 	pg.explain(r, shown, left)
 	pg.heading("In detail", "")
 	shown, left = pg.standings(r, policies, longest, display.Details(r), false)
@@ -193,14 +212,17 @@ func fitColumns(shown []column, name, width int) (_ []column, left []string, _ i
 	}
 }
 
-// recorded says what the first row is, and why the baseline differs from it.
-func (pg *page) recorded(r *lab.Report) {
+// recorded says what the sessions really cost, and why the baseline differs from it.
+func (pg *page) recorded(r *lab.Report, differs bool) {
 	words := r.Paid.Words(quantity.Dollars)
 	if len(words) == 0 {
 		return
 	}
 	pg.words(span{}, normal, display.AsRecorded+": "+strings.Join(words,
 		", ")+", by the reports in the log at list prices.", 2)
+	if !differs {
+		return
+	}
 	if len(r.Differs) > 0 {
 		pg.words(span{}, faint, "Why “"+r.Baseline+"” differs from it:", 2)
 	}
@@ -210,16 +232,21 @@ func (pg *page) recorded(r *lab.Report) {
 	pg.gap()
 }
 
-// explain says what was billed, and what the columns mean.
-func (pg *page) explain(r *lab.Report, shown []column, left []string) {
-	unit := "bills are in US dollars"
+// unit says what bills are in.
+func unit(r *lab.Report) string {
+	text := "bills are in US dollars"
 	if r.Relative {
-		unit = "bills are in millions of input tokens"
+		text = "bills are in millions of input tokens"
 	}
 	if r.Prices != "" {
-		unit += " (" + r.Prices + ")"
+		text += " (" + r.Prices + ")"
 	}
-	pg.meanings([]string{unit, `the baseline is "` + cmp.Or(r.Baseline, "the first") + `"`}, shown, left)
+	return text
+}
+
+// explain says what was billed, and what the columns mean.
+func (pg *page) explain(r *lab.Report, shown []column, left []string) {
+	pg.meanings([]string{unit(r), `the baseline is "` + cmp.Or(r.Baseline, "the first") + `"`}, shown, left)
 }
 
 // meanings says what the columns mean that are shown, and names the others.

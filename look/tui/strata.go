@@ -117,10 +117,10 @@ func (pg *page) legend(whole display.Row) {
 	for i, s := range all {
 		if z := zones[i]; s.size > 0 {
 			rows = append(rows, []span{say(z.style, z.glyph+z.glyph), say(normal, z.name()), figure(normal, s.size),
-				say(strong, quantity.Percent(s.size, whole.Tokens)), say(faint, z.meaning)})
+				say(faint, z.meaning)})
 		}
 	}
-	pg.grid(2, ".<>><", rows...)
+	pg.grid(2, ".<><", rows...)
 }
 
 // rowDrawer knows the columns of the timeline.

@@ -85,9 +85,9 @@ func (m *Money) Words(dollars func(float64) string) string {
 	case m.Steps == nil:
 		text += "; after how many steps it pays is unknown"
 	case *m.Steps == 0:
-		text += "; it pays at once"
+		text += "; it pays back at once"
 	default:
-		text += fmt.Sprintf("; it pays after %s", quantity.Count(*m.Steps, "step"))
+		text += fmt.Sprintf("; it pays back after %s", quantity.Count(*m.Steps, "step"))
 	}
 	return text
 }

@@ -66,6 +66,7 @@ type DearSession struct {
 type Finding struct {
 	Title    string  `json:"title"`
 	Dollars  float64 `json:"dollars"` // that it would save; 0 is unknown
+	Error    float64 `json:"-"`       // how far off that may be
 	Evidence string  `json:"evidence"`
 	Command  string  `json:"command"` // what to type, or the line to change
 }
@@ -90,8 +91,9 @@ type Days struct {
 
 	// Gateway is what went through winnow's gateway on these days, nil where nothing did.
 	Gateway *Gain `json:"-"`
-	// Advice is what would save most, the largest first.
-	Advice []Finding `json:"advice,omitempty"`
+	// Advice is what would save most, the largest first, and Advised how many days it looked at.
+	Advice  []Finding `json:"advice,omitempty"`
+	Advised int       `json:"-"`
 }
 
 // Span is some calendar days, as a zone has them.

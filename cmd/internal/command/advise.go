@@ -154,24 +154,24 @@ func adviceOn(ctx context.Context, a *cli.App, args []string, f adviseFlags) (do
 	return doc, reader.Problems(measured.Replay), nil
 }
 
-// adviceFor is what the page of the last days advises, over at least adviceDays. A session that
+// adviceFor adds what the page of some days advises, over at least adviceDays. A session that
 // cannot be read is not judged; the list names it.
-func adviceFor(ctx context.Context, a *cli.App, days int) ([]report.Finding, error) {
-	doc, _, err := adviceOn(ctx, a, nil, adviseFlags{days: max(days, adviceDays)})
+func adviceFor(ctx context.Context, a *cli.App, d *report.Days) error {
+	d.Advised = max(len(d.Days), adviceDays)
+	doc, _, err := adviceOn(ctx, a, nil, adviseFlags{days: d.Advised})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var found []report.Finding
 	for _, f := range doc.Findings {
 		change := "To " + f.Change
 		if f.Where != "" {
 			change += ", in " + f.Where
 		}
 		evidence := strings.Join(append(slices.Clone(f.Evidence), "It saves "+f.Saves()+".", change+":"), " ")
-		found = append(found, report.Finding{Title: f.Title, Dollars: f.Gain, Command: f.Line,
+		d.Advice = append(d.Advice, report.Finding{Title: f.Title, Dollars: f.Gain, Error: f.Error, Command: f.Line,
 			Evidence: evidence})
 	}
-	return found, nil
+	return nil
 }
 
 // recent are the sessions of this computer that were written to in the last days, in a project.
@@ -182,9 +182,9 @@ func recent(ctx context.Context, a *cli.App, reader *simulation.Reader, doc advi
 	if err != nil {
 		return nil, err
 	}
-	since := a.Env.Now().Add(-time.Duration(doc.Days) * 24 * time.Hour)
+	days := report.LastDays(doc.Days, a.Env.Now())
 	found = slices.DeleteFunc(found, func(s discover.Found) bool {
-		return s.Updated.Before(since) || doc.Project != "" && !source.Below(s.Project, doc.Project)
+		return !days.Has(s.Updated) || doc.Project != "" && !source.Below(s.Project, doc.Project)
 	})
 	return reader.Found(found, problems), nil
 }

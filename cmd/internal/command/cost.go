@@ -84,10 +84,10 @@ func runCost(ctx context.Context, a *cli.App, f costFlags) error {
 	}
 	doc := costed{Days: days, Before: before}
 	if f.html.To != "" && days.Requests > 0 {
-		if doc.Advice, err = adviceFor(ctx, a, f.days); err != nil {
+		if err = adviceFor(ctx, a, &doc.Days); err != nil {
 			return err
 		}
-		if doc.Page, err = writeCosts(ctx, a, doc.Days, f); err != nil || doc.Page == "-" {
+		if doc.Page, err = writeCosts(ctx, a, doc, f); err != nil || doc.Page == "-" {
 			return err
 		}
 	}
@@ -109,7 +109,7 @@ func runCost(ctx context.Context, a *cli.App, f costFlags) error {
 }
 
 // writeCosts writes the page, and returns its path.
-func writeCosts(ctx context.Context, a *cli.App, days report.Days, f costFlags) (string, error) {
+func writeCosts(ctx context.Context, a *cli.App, doc costed, f costFlags) (string, error) {
 	path := f.html.To
 	if path != "-" {
 		var err error
@@ -117,5 +117,7 @@ func writeCosts(ctx context.Context, a *cli.App, days report.Days, f costFlags) 
 			return "", err
 		}
 	}
-	return output.WritePage(ctx, a, path, func(w io.Writer) error { return page.Days(w, days, a.KeepSecrets()) })
+	return output.WritePage(ctx, a, path, func(w io.Writer) error {
+		return page.Days(w, doc.Days, doc.Before, a.KeepSecrets())
+	})
 }

@@ -10,6 +10,10 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/model/bill"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/sqlite"
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
@@ -40,8 +44,28 @@ func (d *desk) worksAt(id, project string, moments ...time.Time) {
 	}
 }
 
+// relays writes a store in which a gateway relayed a request of $0.20 at each of some moments.
+func (d *desk) relays(path string, moments ...time.Time) {
+	d.t.Helper()
+	s, err := sqlite.Open(d.t.Context(), sqlite.Config{Path: path})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer s.Close()
+	change := store.Change{Create: &session.Info{ID: "live_0"}}
+	for _, at := range moments {
+		change.Spend = append(change.Spend, store.Spend{Time: session.Millis(at.UnixMilli()), Kind: "step",
+			Model: "anthropic/claude-sonnet-4-5", Usage: session.Usage{Input: 1000},
+			Live: &store.Live{Billed: 0.2, Otherwise: bill.Estimate{Likely: 0.3}}})
+	}
+	if _, err := s.Apply(d.t.Context(), "live_0", change); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 // The sum of some days is the same wherever it is shown, in each time zone, and it is that of the
-// requests of these days: a session that began before is cut at the day.
+// requests of these days: a session that began before is cut at the day. advise looks at the same
+// sessions, whole; status and the page say the same of what the gateway relayed.
 func TestCost_oneSumEverywhere(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 10, 13, 30, 0, 0, time.UTC)
@@ -60,6 +84,8 @@ func TestCost_oneSumEverywhere(t *testing.T) {
 	for id, moments := range sessions {
 		d.worksAt(id, "/work/"+id[:2], moments...)
 	}
+	relayed := ago(400, 50, 26, 14, 2)
+	d.relays(filepath.Join(d.dir, "s.db"), relayed...)
 	const each = 0.1*3 + 0.1*0.3 // at the list price of claude-sonnet-4-5
 	for _, zone := range []string{"UTC", "America/Los_Angeles", "Pacific/Auckland"} {
 		place, err := time.LoadLocation(zone)
@@ -69,7 +95,12 @@ func TestCost_oneSumEverywhere(t *testing.T) {
 		d.now = func() time.Time { return now.In(place) }
 		for _, days := range []int{1, 2, 3, 7, 30} {
 			first := time.Date(2026, 3, now.In(place).Day()-days+1, 0, 0, 0, 0, place)
-			requests, cut := 0, 0
+			requests, cut, whole, billed := 0, 0, 0, 0
+			for _, at := range relayed {
+				if !at.Before(first) {
+					billed++
+				}
+			}
 			for _, moments := range sessions {
 				within := 0
 				for _, at := range moments {
@@ -78,13 +109,16 @@ func TestCost_oneSumEverywhere(t *testing.T) {
 					}
 				}
 				requests += within
+				if within > 0 {
+					whole += len(moments)
+				}
 				if within > 0 && within < len(moments) {
 					cut++
 				}
 			}
 			since := fmt.Sprintf("%dd", days)
 			page := fmt.Sprintf("page-%s-%d.html", strings.ReplaceAll(zone, "/", "-"), days)
-			bill := d.run("cost", "--json", "--since", since, "--html", page)
+			bill := d.run("cost", "--json", "--since", since, "--html", page, "--store", "s.db")
 			bill.wants(t, cli.ExitDone)
 			list := d.run("ls", "--json", "--since", since)
 			list.wants(t, cli.ExitDone)
@@ -114,6 +148,21 @@ func TestCost_oneSumEverywhere(t *testing.T) {
 			}
 			if shown := d.run("cost", "--since", since).stdout; !strings.HasPrefix(shown, quantity.Dollars(sum)+" ") {
 				t.Errorf("%s, %s: the terminal shows %.60s, want %s", zone, since, shown, quantity.Dollars(sum))
+			}
+			advice := d.run("advise", "--json", "--days", fmt.Sprint(days)).document(t)
+			if got := advice["cost"].(float64); math.Abs(got-each*float64(whole)) > 1e-9 {
+				t.Errorf("%s, %s: advise looks at sessions of %v, want %v", zone, since, got, each*float64(whole))
+			}
+			status := d.run("status", "--json", "--days", fmt.Sprint(days), "--store", "s.db").document(t)
+			total := status["total"].(map[string]any)
+			if got := total["requests"].(float64); int(got) != billed {
+				t.Errorf("%s, %s: status has %v requests, want %d", zone, since, got, billed)
+			}
+			for _, want := range []string{"<dt>billed</dt><dd>" + quantity.Dollars(total["billed"].(float64)),
+				"winnow saved " + quantity.Net(total["net"].(float64))} {
+				if text := string(d.read(page)); !strings.Contains(text, want) {
+					t.Errorf("%s, %s: the page does not say %q, as status does", zone, since, want)
+				}
 			}
 			if got, _ := doc["cut"].(float64); int(got) != cut {
 				t.Errorf("%s, %s: %v sessions are cut, want %d", zone, since, got, cut)

@@ -69,6 +69,8 @@ type saving struct {
 	TokensAfter  int          `json:"tokensAfter"`
 	Money        *pivot.Money `json:"money"`   // null if there is nothing to do
 	Nothing      string       `json:"nothing"` // why there is nothing to do, "" if there is
+
+	overhead int // of system prompt and tools
 }
 
 // suggestion is a command to run next.
@@ -151,31 +153,19 @@ func livesIn(a *cli.App, f discover.Found, info os.FileInfo) []inplace.Process {
 
 // compactSaves is what a compaction would bring. Nobody is asked for a summary.
 func compactSaves(ctx context.Context, s *source.Session, r report.Report) (saving, error) {
-	out := saving{TokensBefore: r.Window.Tokens, TokensAfter: r.Window.Tokens}
-	p, err := s.Engine.Preview(ctx, s.ID, winnow.CompactOptions{})
+	out := saving{TokensBefore: r.Window.Tokens, TokensAfter: r.Window.Tokens, overhead: r.Window.Overhead}
+	p, money, err := source.Preview(ctx, s)
 	if err != nil {
 		out.Nothing = reasonOf(notFolded(err, r, 0))
 		return out, ctx.Err()
 	}
-	of, err := source.ModelOf(ctx, s)
-	if err != nil {
-		return out, err
-	}
-	cost := new(float64)
-	if summary := p.Summary; summary != nil && summary.Calls > 0 {
-		if cost = &summary.Cost; *cost == 0 {
-			cost = nil // no price is known
-		}
-	}
-	out.TokensBefore, out.TokensAfter = p.TokensBefore, p.TokensAfter
-	out.Money = pivot.NewMoney(of, pivot.Change{Before: p.TokensBefore + p.Overhead, After: p.TokensAfter + p.Overhead,
-		Rewritten: p.TokensAfter}, cost)
+	out.TokensBefore, out.TokensAfter, out.Money = p.TokensBefore, p.TokensAfter, money
 	return out, nil
 }
 
 // pruneSaves is what a pruning would bring. It is done to a session that is not kept.
 func pruneSaves(ctx context.Context, s *source.Session, r report.Report) (saving, error) {
-	out := saving{TokensBefore: r.Window.Tokens, TokensAfter: r.Window.Tokens}
+	out := saving{TokensBefore: r.Window.Tokens, TokensAfter: r.Window.Tokens, overhead: r.Window.Overhead}
 	outcome, err := s.Engine.Prune(ctx, s.ID, false)
 	if err != nil {
 		return out, err
@@ -321,9 +311,9 @@ func (s saving) words(short bool) string {
 	case s.Nothing != "":
 		return "nothing to save: " + s.Nothing
 	case s.Money == nil:
-		return display.Shrunk(s.TokensBefore, s.TokensAfter)
+		return display.Shrunk(s.TokensBefore, s.TokensAfter, s.overhead)
 	}
-	less := display.Shrunk(s.TokensBefore, s.TokensAfter)
+	less := display.Shrunk(s.TokensBefore, s.TokensAfter, s.overhead)
 	m := s.Money
 	if m.Step == nil {
 		return less + "; no price is known for " + m.Model
@@ -343,10 +333,10 @@ func (s saving) words(short bool) string {
 	case m.Summary == nil:
 		text += " and a summary of unknown cost"
 	case m.Steps != nil && *m.Steps > 0:
-		text += ", paid back in " + quantity.Count(*m.Steps, "step")
+		text += ", " + display.PaysBack(m)
 	}
 	if short {
-		return quantity.Change(s.TokensBefore, s.TokensAfter) + ", " + text
+		return quantity.Change(s.TokensBefore+s.overhead, s.TokensAfter+s.overhead) + ", " + text
 	}
 	return text + ": " + less
 }

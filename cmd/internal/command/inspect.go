@@ -19,6 +19,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/look/skim"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/plainfile"
 )
@@ -113,17 +114,22 @@ func runInspect(ctx context.Context, a *cli.App, src string, html output.Page) e
 	if err != nil {
 		return err
 	}
+	var saves *pivot.Money
+	if !a.JSON {
+		_, saves, _ = source.Preview(ctx, s) // an error says that there is nothing to fold
+	}
 	page := ""
 	if html.To != "" {
 		if page, err = html.Write(ctx, a, s, output.Written{Name: output.NameOf(a, s)}); err != nil || page == "-" {
 			return errors.Join(err, s.Done())
 		}
 	}
-	return tellInspection(a, s, src, report, page)
+	return tellInspection(a, s, src, report, saves, page)
 }
 
-// tellInspection prints what was seen of a session.
-func tellInspection(a *cli.App, s *source.Session, src string, report report.Report, page string) error {
+// tellInspection prints what was seen of a session, and what a compaction would bring.
+func tellInspection(a *cli.App, s *source.Session, src string, report report.Report, saves *pivot.Money,
+	page string) error {
 	doc := inspection{Source: src, Format: s.Format(), Report: report, Page: page, Damaged: s.Damaged()}
 	if s.Doc != nil {
 		doc.Counts = &s.Doc.Counts
@@ -132,7 +138,7 @@ func tellInspection(a *cli.App, s *source.Session, src string, report report.Rep
 		doc.Messages, doc.ToolCalls, doc.ToolResults = doc.Counts.Messages, doc.Counts.ToolCalls, doc.Counts.ToolResults
 	}
 	return s.Tell(a, doc, func() {
-		a.Paint().Inspection(doc.Report, s.Title(), doc.Damaged)
+		a.Paint().Inspection(doc.Report, saves, s.Title(), doc.Damaged)
 		output.SayPage(a, page)
 	})
 }
@@ -208,5 +214,5 @@ func inspectLarge(ctx context.Context, a *cli.App, src string) (skimmed bool, er
 	}
 	s := &source.Session{Path: src,
 		Doc: &format.Document{Format: f.Name(), Counts: pieces.Counts, Damaged: pieces.Damaged}}
-	return true, tellInspection(a, s, src, report, "")
+	return true, tellInspection(a, s, src, report, nil, "")
 }

@@ -38,12 +38,12 @@ func TestInspect_theVerdictIsThePolicysOwn(t *testing.T) {
 		said                       string
 	}{
 		{"classic", 100_000, 10_000, 26_000, 90_000, 136_000, false, `▪ reported +136,000  input \+ cache reads \+ output, as classic counts`},
-		{"classic", 100_000, 10_000, 58_000, 0, 168_000, false, "it fits, with room for"},
-		{"classic", 100_000, 10_000, 58_001, 0, 168_001, true, `^7 tokens in 2 messages; 1 over the limit, according to the provider`},
-		{"aggressive", 100_000, 10_000, 60_900, 0, 170_900, true, "2,900 over the limit, according to the provider"},
+		{"classic", 100_000, 10_000, 58_000, 0, 168_000, false, `^94% full · \$0`},
+		{"classic", 100_000, 10_000, 58_001, 0, 168_001, true, `^94% full · over the limit, according to the provider`},
+		{"aggressive", 100_000, 10_000, 60_900, 0, 170_900, true, "full · over the limit, according to the provider"},
 		{"balanced", 100_000, 10_000, 26_000, 40_000, 176_000, true, `reported +176,000  including cache writes and later messages`},
-		{"balanced", 100_000, 10_000, 26_000, 0, 136_000, false, "it fits"},
-		{"balanced", 100_000, 22_000, 26_000, 0, 148_000, true, "0 over the limit, according to the provider"},
+		{"balanced", 100_000, 10_000, 26_000, 0, 136_000, false, `^85% full · \$0`},
+		{"balanced", 100_000, 22_000, 26_000, 0, 148_000, true, "over the limit, according to the provider"},
 	} {
 		name := fmt.Sprintf("%s of %v", tt.policy, tt.total)
 		file := d.put("verdict.json", answered("claude-sonnet-4-5", tt.input, tt.output, tt.read, tt.write))

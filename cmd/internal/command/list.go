@@ -67,7 +67,7 @@ func listCommand(a *cli.App) *cobra.Command {
 				if err := f.Page.Check(a.JSON); err != nil {
 					return err
 				}
-				f.Advise = func(ctx context.Context) ([]report.Finding, error) { return adviceFor(ctx, a, f.Days) }
+				f.Advise = func(ctx context.Context, d *report.Days) error { return adviceFor(ctx, a, d) }
 				return survey.Everywhere(cmd.Context(), a, f)
 			}
 			return runList(cmd.Context(), a, f.Quick)

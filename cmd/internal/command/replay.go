@@ -51,6 +51,9 @@ tokens, /compact@economic when it pays, /200k is a window instead of the model's
 and /warm:5 keeps the provider's cache during pauses, as gateway.keepWarm does, with five requests at
 most in each.
 
+Two rows are printed first: the agent's own compaction, which is what there is without winnow, and
+winnow. --stats prints the statistics behind them.
+
 Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopped continues, and the
 next one replays only what changed.`,
 		Example: `  winnow replay ~/.claude/projects
@@ -96,6 +99,9 @@ next one replays only what changed.`,
 	flags.StringVar(&f.Csv, "csv", "", `write a line for each session and policy to this file, "-" for standard output`)
 	f.Page.Flags(a, cmd, "in the page")
 	flags.BoolVarP(&f.Page.Force, "force", "f", false, "overwrite the files that --csv and --html name")
+	flags.BoolVar(&f.Stats, "stats", false,
+		"print the statistics too: all policies, the frontier, the sessions that would gain and lose most "+
+			"(default with --policy, --sweep, --holdout and --baseline)")
 	flags.BoolVar(&f.Detail, "detail", false,
 		"with --json: each session's commits, compactions and misses, and its bill after every step")
 	flags.BoolVar(&f.Apply, "apply", false,
@@ -186,7 +192,7 @@ func tellReplay(ctx context.Context, a *cli.App, report lab.Report, reader *simu
 	}
 	if files.Csv != "-" && files.Page != "-" {
 		if err := a.Tell(doc, func() {
-			showReplay(a, report, settings, f.Apply)
+			showReplay(a, report, settings, f)
 			if files.Csv != "" {
 				a.Printf("\n%s has a line for each session and policy\n", a.Short(files.Csv))
 			}
@@ -207,9 +213,9 @@ func tellReplay(ctx context.Context, a *cli.App, report lab.Report, reader *simu
 }
 
 // showReplay prints the report for people, and what --apply would do unless it is about to be done.
-func showReplay(a *cli.App, r lab.Report, settings config.Settings, applied bool) {
-	a.Paint().Replay(r)
-	if r.Advice == nil || applied {
+func showReplay(a *cli.App, r lab.Report, settings config.Settings, f simulation.Flags) {
+	a.Paint().Replay(r, f.Statistics())
+	if r.Advice == nil || f.Apply {
 		return
 	}
 	if changes, err := simulation.Advised(r, settings); err == nil && len(changes) > 0 {

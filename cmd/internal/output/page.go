@@ -95,6 +95,9 @@ func (o *Page) Write(ctx context.Context, a *cli.App, s *source.Session, w Writt
 	if err := look(ctx, s, &c); err != nil {
 		return "", err
 	}
+	if w.Done == nil {
+		_, c.Compact, _ = source.Preview(ctx, s) // an error says that there is nothing to fold
+	}
 	if s.Doc != nil {
 		c.Damaged = s.Doc.Damaged
 		c.Report.Messages, c.Report.ToolCalls = s.Doc.Counts.Messages, s.Doc.Counts.ToolCalls

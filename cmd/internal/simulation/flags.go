@@ -30,6 +30,7 @@ type Flags struct {
 	Csv        string
 	Page       output.Page
 	Detail     bool
+	Stats      bool
 	Apply      bool
 	Fresh      bool
 	Jobs       int
@@ -55,6 +56,11 @@ func (f *Flags) Check(json bool) error {
 		return cli.Usage("--json and --csv - both want standard output; name a file for the table")
 	}
 	return f.Page.Check(json)
+}
+
+// Statistics reports whether the statistics are wanted: they are where policies are chosen.
+func (f *Flags) Statistics() bool {
+	return f.Stats || f.Holdout || len(f.Policies)+len(f.Sweeps) > 0 || f.Baseline != ""
 }
 
 // Fewer is what the flags add to the hint that there is no session.

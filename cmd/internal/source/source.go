@@ -252,6 +252,27 @@ func ModelOf(ctx context.Context, s *Session) (model.Model, error) {
 	return winnow.Look(ctx, s.Engine, s.ID, func(s *report.Session) (model.Model, error) { return s.Model, nil })
 }
 
+// Preview is what a compaction would bring, and what that is worth. Nobody is asked for a summary.
+// An error is the engine's reason why there is nothing to do.
+func Preview(ctx context.Context, s *Session) (winnow.Preview, *pivot.Money, error) {
+	p, err := s.Engine.Preview(ctx, s.ID, winnow.CompactOptions{})
+	if err != nil {
+		return p, nil, err
+	}
+	of, err := ModelOf(ctx, s)
+	if err != nil {
+		return p, nil, err
+	}
+	cost := new(float64)
+	if summary := p.Summary; summary != nil && summary.Calls > 0 {
+		if cost = &summary.Cost; *cost == 0 {
+			cost = nil // no price is known
+		}
+	}
+	return p, pivot.NewMoney(of, pivot.Change{Before: p.TokensBefore + p.Overhead, After: p.TokensAfter + p.Overhead,
+		Rewritten: p.TokensAfter}, cost), nil
+}
+
 // LooksLikePath reports whether a word is a path rather than an id.
 func LooksLikePath(src string) bool {
 	return strings.ContainsAny(src, `/\`) || filepath.Ext(src) != ""

@@ -27,17 +27,25 @@ func writeDays(ctx context.Context, a *cli.App, found []discover.Found, f Flags,
 			return "", err
 		}
 	}
-	days := report.SumDays(worked(found), f.Days, a.Env.Now())
+	days, before := sums(worked(found), f.Days, a.Env.Now())
 	var err error
 	if days.Gateway, err = gained(ctx, a, f.Days, models); err != nil {
 		return "", err
 	}
 	if f.Advise != nil {
-		if days.Advice, err = f.Advise(ctx); err != nil {
+		if err = f.Advise(ctx, &days); err != nil {
 			return "", err
 		}
 	}
-	return output.WritePage(ctx, a, path, func(w io.Writer) error { return page.Days(w, days, a.KeepSecrets()) })
+	return output.WritePage(ctx, a, path, func(w io.Writer) error {
+		return page.Days(w, days, before, a.KeepSecrets())
+	})
+}
+
+// sums are what sessions cost on some days until now, and on as many days before them.
+func sums(sessions []report.Worked, days int, now time.Time) (d report.Days, before float64) {
+	then := time.Date(now.Year(), now.Month(), now.Day()-days, 12, 0, 0, 0, now.Location())
+	return report.SumDays(sessions, days, now), report.SumDays(sessions, days, then).Cost
 }
 
 // Costs sums up the last days on this computer. before is the cost of the same number of days before
@@ -49,10 +57,7 @@ func Costs(ctx context.Context, a *cli.App, days int, project string) (d report.
 		return d, 0, nil, err
 	}
 	found, _ = within(a, found, Flags{Project: project})
-	sessions, now := worked(found), a.Env.Now()
-	d = report.SumDays(sessions, days, now)
-	then := time.Date(now.Year(), now.Month(), now.Day()-days, 12, 0, 0, 0, now.Location())
-	before = report.SumDays(sessions, days, then).Cost
+	d, before = sums(worked(found), days, a.Env.Now())
 	if project == "" {
 		d.Gateway, err = gained(ctx, a, days, models)
 	}

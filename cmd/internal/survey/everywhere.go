@@ -75,8 +75,8 @@ type Flags struct {
 	Since   int
 	Project string // only sessions that worked in this folder or below it; "" is all
 	Most    int    // how many sessions are listed for people; 0 is all
-	// Advise says what the page advises. It may be nil.
-	Advise func(context.Context) ([]report.Finding, error)
+	// Advise adds what the page advises. It may be nil.
+	Advise func(context.Context, *report.Days) error
 }
 
 // find finds the sessions on this computer.

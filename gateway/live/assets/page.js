@@ -4,7 +4,7 @@
   const meta = document.querySelector('meta[name=winnow-page]');
   const MOST = Number(meta.dataset.most), MOST_ENTRIES = 500, PAGE = 20, ENTRIES = 25;
   const sessions = new Map(), entries = new Map(), groups = new Map();
-  let chosen = '', at = 0, shown = ENTRIES, mode = '', seen = 0;
+  let chosen = '', chose = false, at = 0, shown = ENTRIES, mode = '', seen = 0;
 
   // Changes come in pieces; what is shown follows at most every 200 ms, and only what is in sight has elements.
   let due = 0;
@@ -60,6 +60,8 @@
     at = Math.max(0, Math.min(at, Math.floor((list.length - 1) / PAGE)));
     const page = list.slice(at * PAGE, (at + 1) * PAGE);
     $('empty').hidden = list.length > 0;
+    const newest = list.reduce((a, b) => a && a.first >= b.first ? a : b, null);
+    if (!chose && mode !== 'off' && newest && newest.id !== chosen) choose(newest.id); // until somebody chooses, or does something with it
     keyed($('rows'), page, s => s.id, s => s.seq + (s.id === chosen ? '*' : ''), row);
     $('pages').hidden = list.length <= PAGE;
     $('which').textContent = `${at * PAGE + 1} to ${at * PAGE + page.length} of ${number(list.length)}`;
@@ -67,8 +69,18 @@
     $('older').disabled = (at + 1) * PAGE >= list.length;
     const news = [...entries.values()].filter(wanted).sort((a, b) => b.number - a.number);
     $('no-news').hidden = news.length > 0;
-    keyed($('feed'), news.slice(0, shown), e => e.number, e => e.seq, entry);
+    keyed($('feed'), together(news.slice(0, shown), e => sessions.get(e.session)?.window), e => e.number ?? 'small', e => e.seq ?? JSON.stringify(e.small), e => e.small ? smaller(e.small, entry) : entry(e));
     $('more').hidden = news.length <= shown;
+  }
+
+  // Small change is folded: prunings below 1 % of the window are one item at the end, unless there is only one.
+  function together(items, window) {
+    const small = items.filter(x => x.kind === 'pruning' && !x.undone && Math.abs(x.tokens) * 100 < (window(x) ?? 0));
+    return small.length < 2 || small.length === items.length ? items : [...items.filter(x => !small.includes(x)), { small }];
+  }
+  function smaller(list, make) {
+    const tokens = list.reduce((sum, x) => sum + x.tokens, 0);
+    return el('li', '', el('details', 'smaller', el('summary', '', `${count(list.length, 'smaller pruning')}, ${count(tokens, 'token')} left out`), el('ol', 'feed', ...list.map(make))));
   }
 
   // keyed gives a list the elements of its items: those that did not change stay as they are, with the focus and what is open in them.
@@ -101,13 +113,24 @@
       for (const [k, v] of Object.entries({ withoutLow: g.without, withoutHigh: g.without, ...g })) if (typeof v === 'number') sum[k] = (sum[k] ?? 0) + v;
     }
     const line = (label, text, tone) => { const d = el('dd', tone, text); return el('div', '', el('dt', '', label), d); };
-    const all = [line('sessions', number(sum.sessions)), line('requests', number(sum.requests)), line('billed', dollars(sum.billed ?? 0)), line('without winnow', dollars(sum.withoutLow) !== dollars(sum.withoutHigh) ? dollars(sum.withoutLow) + ' to ' + dollars(sum.withoutHigh) : dollars(sum.without ?? 0)),
-      line('saved, net', dollars(sum.net ?? 0), (sum.net ?? 0) < 0 ? 'over' : 'fits')];
-    if (sum.observed) all.push(line('could be saved', dollars(sum.toSave ?? 0), (sum.toSave ?? 0) < 0 ? 'over' : ''));
-    if (sum.summaries) all.push(line('of that for summaries', dollars(sum.summaries)));
+    saved(sum);
+    const all = [line('sessions', number(sum.sessions)), line('requests', number(sum.requests))];
+    if (sum.observed && sum.net) all.push(line('could be saved', dollars(sum.toSave ?? 0), (sum.toSave ?? 0) < 0 ? 'over' : ''));
     if (sum.unpriced) all.push(line('of unknown cost, in no sum', number(sum.unpriced)));
     all.push(line('recalls', number(sum.recalls), sum.recalls ? 'going' : ''), line('errors', number(sum.failures), sum.failures ? 'over' : ''));
     $('sums').replaceChildren(...all);
+  }
+
+  // One large figure, its share, and how it comes about.
+  function saved(sum) {
+    const watching = sum.observed && !sum.net, net = (watching ? sum.toSave : sum.net) ?? 0, whole = (watching ? sum.billed : sum.without) ?? 0;
+    $('saved').hidden = !(whole > 0);
+    if (!(whole > 0)) { $('difference').textContent = ''; return; }
+    const share = Math.round(net / whole * 100);
+    $('saved').replaceChildren(el('b', net < 0 ? 'over' : 'fits', dollars(net)), watching ? ' could be saved' : ' saved', el('span', 'soft', ` · ${share < 0 ? '−' : ''}${Math.abs(share)}% of ${watching ? 'what was billed' : 'what it would have cost'}`));
+    const less = [[sum.billed, 'billed'], [sum.missed, 'asked for again'], [sum.summaries, 'for summaries']].filter(x => x[0]);
+    const range = dollars(sum.withoutLow) !== dollars(sum.withoutHigh) ? ` (${dollars(sum.withoutLow)} to ${dollars(sum.withoutHigh)})` : '';
+    $('difference').textContent = watching ? `${dollars(sum.billed)} billed; requests pass untouched` : `${dollars(whole)} without winnow${range}${less.map(x => ` − ${dollars(x[0])} ${x[1]}`).join('')} = ${dollars(net)}`;
   }
 
   const called = s => s.title || s.id;
@@ -122,7 +145,7 @@
       el('span', 'left', `${number(s.prompt)} tokens sent${s.window ? ' of ' + number(s.window) : ''}, ${number(s.leftOut)} ${s.observed ? 'could be ' : ''}left out`),
       el('span', 'n left', [s.decisions && count(s.decisions, 'decision'), s.recalls && count(s.recalls, 'recall'), s.failures && count(s.failures, 'error'), clock(s.last)].filter(Boolean).join(', ')),
       drawGauge(s.prompt, s.leftOut, s.window));
-    b.addEventListener('click', () => choose(s.id === chosen ? '' : s.id));
+    b.addEventListener('click', () => { chose = true; choose(s.id === chosen ? '' : s.id); });
     return el('li', '', b);
   }
 
@@ -210,11 +233,11 @@
     $('one-now').textContent = `now ${number(d.now)} tokens` + (d.usable ? `, folded at ${number(d.usable)}` : '');
     const observed = d.bills.at(-1)?.observed;
     $('paid').textContent = observed ? 'pruned' : 'paid';
-    $('other').textContent = observed ? 'paid' : 'unpruned';
-    $('bills-what').textContent = d.bills.length ? `The newest first. ${observed ? 'Only observed: the bar is what it would have been, the outline was paid.' : 'The bar was paid; the outline is the same request with nothing left out.'}` : 'No request was billed yet.';
+    $('other').textContent = observed ? 'paid' : 'without winnow';
+    $('bills-what').textContent = d.bills.length ? `The newest first. ${observed ? 'Only observed: the bar is what it would have been, the outline was paid.' : 'The bar was paid; the outline is the same request without winnow.'}` : 'No request was billed yet.';
     last = d;
     drawBills($('bills'), d.bills);
-    keyed($('decisions'), d.decisions, x => x.receipt, x => JSON.stringify(x), x => decision(d.id, x));
+    keyed($('decisions'), together(d.decisions, () => d.usable), x => x.receipt ?? 'small', x => JSON.stringify(x), x => x.small ? smaller(x.small, y => decision(d.id, y)) : decision(d.id, x));
   }
   function decision(session, x) {
     const what = x.kind === 'compaction' ? count(x.folded ?? 0, 'message') + ' folded' : count((x.parts?.length ?? 0) + (x.more ?? 0), 'part') + (x.kind === 'pruning' ? ' left out' : ' shown again');
@@ -227,6 +250,7 @@
   }
   function to(receipt) {
     const li = $('d-' + receipt);
+    li?.closest('details')?.setAttribute('open', '');
     li?.scrollIntoView({ block: 'center' });
     li?.querySelector('button')?.focus({ preventScroll: true });
   }
@@ -234,6 +258,7 @@
   $('modes').addEventListener('submit', e => { e.preventDefault(); act($('switch'), { do: 'mode', mode: $('mode').value }); });
   $('filters').addEventListener('submit', e => e.preventDefault());
   $('filters').addEventListener('input', () => { at = 0; shown = ENTRIES; render(); });
+  for (const doing of ['focusin', 'pointerdown']) $('one').addEventListener(doing, () => { chose = true; });
   $('newer').addEventListener('click', () => { at--; render(); });
   $('older').addEventListener('click', () => { at++; render(); });
   $('more').addEventListener('click', () => { shown += ENTRIES; render(); });
