@@ -189,7 +189,7 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 		Tools: Uncalled{Sets: []Toolset{}, Drop: []string{}}}
 	days, people, rules := map[string]*LiveDay{}, map[string]*LivePerson{}, rules{}
 	for _, a := range accounts {
-		one := LiveSession{ID: a.Info.ID, Title: a.Info.Title, Parent: a.Info.ParentID}
+		one := LiveSession{ID: a.Info.ID, Title: session.Called(a.Info, nil), Parent: a.Info.ParentID}
 		one.Client, one.Session = Client(a.Info)
 		one.Person = Person(a.Info)
 		var newest *store.Spend
