@@ -239,3 +239,34 @@ func TestTitles_oneEverywhere(t *testing.T) {
 		}
 	}
 }
+
+// The hits of a search are grouped by session: one line says which, with its title, project,
+// product and age.
+func TestSearch_groupsItsHitsBySession(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 10, 13, 30, 0, 0, time.UTC)
+	d := newDesk(t)
+	d.env, d.now = []string{"HOME=" + filepath.Join(filepath.Dir(d.dir), "home")}, func() time.Time { return now }
+	ids := []string{"0a000000-0000-4000-8000-000000000001", "0b000000-0000-4000-8000-000000000002"}
+	for i, id := range ids {
+		d.worksAt(id, "/work/pears"+id[:2], now.Add(-time.Duration(i+3)*time.Hour), now.Add(-time.Duration(i+2)*time.Hour))
+		d.run("import", "claude-code:"+id).wants(t, cli.ExitDone)
+	}
+	for _, c := range []struct{ args, head string }{
+		{"search pear", "%s  Trim pear 0. · pears%s · claude-code · %d h\n"},
+		{"search pear --everywhere", "claude-code:%.8s  Trim pear 0. · pears%s · %d h\n"},
+	} {
+		shown := d.run(strings.Fields(c.args)...).stdout
+		for i, id := range ids {
+			head := fmt.Sprintf(c.head, id, id[:2], i+2)
+			_, hits, found := strings.Cut("\n"+shown, "\n"+head)
+			hits, _, _ = strings.Cut(hits, "\n\n")
+			if !found || strings.Count("\n"+hits, "\n  user ") != 2 || strings.Count(shown, id[:8]) != 1 {
+				t.Errorf("%s shows no two hits below %q:\n%s", c.args, head, shown)
+			}
+		}
+		if !strings.Contains(shown, "\n\n") {
+			t.Errorf("%s puts no empty line between sessions:\n%s", c.args, shown)
+		}
+	}
+}
