@@ -41,7 +41,7 @@ func (s *listening) check(settings config.Settings) error {
 	if err := gateway.CheckMode(string(s.modeOf(settings))); err != nil {
 		return err
 	}
-	upstreams := upstreamsOf(settings)
+	upstreams := s.upstreams(settings)
 	for _, name := range slices.Sorted(maps.Keys(upstreams)) {
 		if _, err := serve.Upstream(name, upstreams[name]); err != nil {
 			return cli.Usage("gateway.upstreams.%w", err)
@@ -167,7 +167,7 @@ func (s *listening) reload(ctx context.Context, relay *gateway.Relay, jobs *gate
 		s.log.Warn("gateway.metrics counts from the next start on", "address", was.Gateway.Metrics)
 		next.Gateway.Metrics = was.Gateway.Metrics
 	}
-	upstreams := upstreamsOf(next)
+	upstreams := s.upstreams(next)
 	if err := relay.Change(ctx, next, s.modeOf(next), upstreams); err != nil {
 		return err
 	}
