@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io/fs"
 	"maps"
 	"net"
 	"os"
@@ -57,7 +58,7 @@ func (s *listening) check(settings config.Settings) error {
 	if g.TLS.Cert != "" {
 		c, err := tls.LoadX509KeyPair(g.TLS.Cert, g.TLS.Key)
 		if err != nil {
-			return cli.Usage("gateway.tls: %v", err) // no file that the command was given
+			return cli.Usage("gateway.tls: %s", certificateFault(err))
 		}
 		s.certificate.Store(&c)
 	}
@@ -189,4 +190,16 @@ func (s *listening) tellAside(relay *gateway.Relay) {
 	for _, name := range relay.Aside() {
 		s.log.Warn("the upstream is a winnow itself: what goes there is relayed in mode off", "upstream", name)
 	}
+}
+
+// certificateFault says why a certificate cannot be used. Its files are settings, not arguments.
+func certificateFault(err error) string {
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
+		return path.Path + ": there is no such file"
+	case errors.As(err, &path):
+		return path.Path + ": " + path.Err.Error()
+	}
+	return err.Error()
 }
