@@ -226,6 +226,9 @@ func explainError(err error) (text string, hints []string) {
 	var syntax *format.SyntaxError
 	var path *fs.PathError
 	var settings *config.Error
+	if errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist) {
+		text = strings.Replace(text, path.Error(), path.Path+": "+path.Err.Error(), 1) // without the system's call
+	}
 	switch {
 	case len(hints) > 0:
 	case errors.As(err, &syntax) && syntax.Format == all.UnknownFormat:
@@ -241,11 +244,6 @@ func explainError(err error) (text string, hints []string) {
 	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
 		text = strings.Replace(text, path.Error(), path.Path+": there is no such file", 1)
 		hints = append(hints, "check the path; `winnow ls --store` shows the sessions in the store")
-	case errors.As(err, &path) && strings.Contains(text, path.Error()):
-		text = strings.Replace(text, path.Error(), path.Path+": "+path.Err.Error(), 1)
-		if errors.Is(err, fs.ErrPermission) {
-			hints = append(hints, "check who may read and write there")
-		}
 	case errors.Is(err, opencodedb.ErrNotFound):
 		hints = append(hints, "`winnow ls` shows the sessions on this computer")
 	case errors.Is(err, format.ErrReadOnly):
