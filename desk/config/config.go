@@ -61,7 +61,10 @@ func (e *Error) Error() string {
 	if e.Line > 0 {
 		where = fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
 	}
-	text := where + ": "
+	text := ""
+	if where != "" {
+		text = where + ": "
+	}
 	if e.Key != "" {
 		text += e.Key + ": "
 	}

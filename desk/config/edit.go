@@ -144,7 +144,7 @@ func SetAll(file string, values map[string]string) error {
 		if wanted(key) == "" || aMember {
 			return &Error{File: file, Key: key, Err: errNoKey, Nearest: nearest(key)}
 		}
-		text, err := valueOf(key, values[given])
+		text, err := setting(key, values[given])
 		if err != nil {
 			return &Error{File: file, Key: key, Err: err}
 		}

@@ -18,6 +18,38 @@ import (
 // included: see settings.Protected.
 func layered(key string) bool { return typeOf(key) == reflect.TypeFor[settings.Protected]() }
 
+// Layered reports whether each place that sets a key adds to the list of those before it.
+func Layered(key string) bool { return layered(canonical(key)) }
+
+// defaultsOf are the defaults of a list.
+func defaultsOf(key string) (entries []string, err error) {
+	value, err := Loaded{Settings: Default()}.Value(key)
+	if err == nil {
+		err = json.Unmarshal(value, &entries)
+	}
+	return entries, err
+}
+
+// setting is the value of a key as a file has it. The empty list of a key whose places add to each
+// other takes the defaults away.
+func setting(key, value string) (jsontext.Value, error) {
+	text, err := valueOf(key, value)
+	if err != nil || !layered(key) {
+		return text, err
+	}
+	var entries []string
+	if err := json.Unmarshal(text, &entries); err != nil || len(entries) > 0 {
+		return text, nil // what is wrong with it is said where it is checked
+	}
+	if entries, err = defaultsOf(key); err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		entries[i] = "!" + entries[i]
+	}
+	return json.Marshal(entries)
+}
+
 // written is what a configuration says of a key, as it says it.
 func written(data []byte, key string) jsontext.Value {
 	plain, err := hujson.Standardize(slices.Clone(data))
@@ -181,11 +213,8 @@ func editList(file, key string, values []string, change func(*list, string) bool
 func listIn(doc *hujson.Value, key string) (*list, error) {
 	l := &list{layered: layered(key)}
 	if l.layered {
-		value, err := Loaded{Settings: Default()}.Value(key)
-		if err == nil {
-			err = json.Unmarshal(value, &l.defaults)
-		}
-		if err != nil {
+		var err error
+		if l.defaults, err = defaultsOf(key); err != nil {
 			return nil, err
 		}
 	}

@@ -194,7 +194,7 @@ func ProjectMay(key, value string, own Settings) error {
 	if mayOf(leaf) == nil || leaf != key {
 		return errors.New(cmp.Or(reasons[leaf], usersAlone))
 	}
-	text, err := valueOf(key, value)
+	text, err := setting(key, value)
 	if err != nil {
 		return nil // the same
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // cacheVersion changes with what is remembered; a cache of another version is begun anew.
-const cacheVersion = 6
+const cacheVersion = 7
 
 // Cache remembers what was measured, so that a file that did not change is not read again. It is
 // only a convenience: a damaged one is begun anew, and one that cannot be written is done without.

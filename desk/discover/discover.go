@@ -106,6 +106,10 @@ type Search struct {
 	// Folder limits the search to sessions whose agent works in this folder. "" is all. A file
 	// whose beginning does not name the folder is not parsed.
 	Folder string
+	// Beneath lets sessions count that work below Folder, too; Above those that work in one of these
+	// folders.
+	Beneath bool
+	Above   []string
 	// NamesOnly leaves out the sizes of sessions in databases, for which each row has to be looked
 	// at.
 	NamesOnly bool

@@ -16,32 +16,48 @@ import (
 	"github.com/winnowhq/winnow/format/openhands"
 )
 
-// location is a folder by its names: as it was given, and without links. An empty one is anywhere.
-type location []string
+// location is folders by their names: as they were given, and without links. An empty one is
+// anywhere.
+type location []folderName
 
-func (s *Search) located() location {
+type folderName struct {
+	name    string
+	beneath bool // what is below it is meant as well
+}
+
+func (s *Search) located() (at location) {
 	if s.Folder == "" {
 		return nil
 	}
-	at := location{filepath.Clean(s.Folder)}
-	if real, err := filepath.EvalSymlinks(s.Folder); err == nil && real != at[0] {
-		at = append(at, real)
+	for i, folder := range append([]string{s.Folder}, s.Above...) {
+		name := filepath.Clean(folder)
+		at = append(at, folderName{name, s.Beneath && i == 0})
+		if real, err := filepath.EvalSymlinks(folder); err == nil && real != name {
+			at = append(at, folderName{real, s.Beneath && i == 0})
+		}
 	}
 	return at
 }
 
-// is reports whether a project is this folder.
+// is reports whether a project is one of these folders.
 func (at location) is(project string) bool {
 	if len(at) == 0 {
 		return true
 	}
-	for _, name := range at {
-		if project != "" && filepath.Clean(project) == name {
+	for _, f := range at {
+		if project == "" {
+			continue
+		}
+		rest, err := filepath.Rel(f.name, filepath.Clean(project))
+		if err == nil && (rest == "." || f.beneath && filepath.IsLocal(rest)) {
 			return true
 		}
 	}
 	return false
 }
+
+// In reports whether a session that works in a folder is one that is looked for.
+func (s *Search) In(folder string) bool { return s.located().is(folder) }
 
 // named reports whether the beginning of a file may name the folder; the file is at its beginning
 // again after. A file of JSON may write a name in several ways, unless it is of plain characters.
@@ -57,7 +73,8 @@ func (at location) named(file *os.File) (bool, error) {
 	if head, err = all.Plain(head[:n]); err != nil {
 		return true, nil // reading it says what is wrong
 	}
-	for _, name := range at {
+	for _, f := range at {
+		name := f.name
 		plain := !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' })
 		if !plain || bytes.Contains(head, []byte(name)) {
 			return true, nil

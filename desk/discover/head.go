@@ -17,7 +17,6 @@ import (
 	"github.com/winnowhq/winnow/format/geminicli"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/format/openhands"
-	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/plainfile"
 )
@@ -151,17 +150,9 @@ func (f *Found) understand(p Place, head []byte) bool {
 	return true
 }
 
-// titleOf is what a session is called, or else what the user said first.
+// titleOf is what a session is called.
 func titleOf(doc *format.Document) string {
-	if doc.Session.Info.Title != "" {
-		return doc.Session.Info.Title
-	}
-	for i := range doc.Session.Messages {
-		if m := &doc.Session.Messages[i]; m.Written() {
-			return rule.Shorten(strings.Join(strings.Fields(m.Text()), " "), 80)
-		}
-	}
-	return ""
+	return session.Called(doc.Session.Info, doc.Session.Messages)
 }
 
 // parentOf tells the files of Claude Code's sub-agents by their names, agent-<id>.jsonl; they are
@@ -213,7 +204,7 @@ func (s *Search) listStore(ctx context.Context, p Place, path string) (found []F
 	for _, l := range sessions {
 		f := Found{
 			Product: p.Product, Source: opencodedb.Name(path, l.ID), ID: l.ID, Parent: l.ParentID,
-			Project: cmp.Or(l.Directory, l.Project), Title: l.Title, Bytes: sizes[l.ID],
+			Project: cmp.Or(l.Directory, l.Project), Title: session.Called(session.Info{Title: l.Title}, nil), Bytes: sizes[l.ID],
 			Updated: time.UnixMilli(int64(l.Updated)), path: path, session: l.ID,
 			Measurement: Measurement{Messages: max(0, l.Messages),
 				Tokens:   l.Tokens.Prompt() + l.Tokens.Output + l.Tokens.Reasoning,

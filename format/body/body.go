@@ -7,10 +7,8 @@ import (
 	"errors"
 	"hash/fnv"
 	"strconv"
-	"strings"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 	"github.com/winnowhq/winnow/wire"
@@ -191,10 +189,8 @@ func fill(doc *format.Document, n *Native, from int) {
 		for j := range m.Parts {
 			m.Parts[j].SessionID = s.Info.ID
 		}
-		if s.Info.Title == "" && m.Written() {
-			s.Info.Title = rule.Shorten(strings.Join(strings.Fields(m.Text()), " "), 60)
-		}
 	}
+	s.Info.Title = session.Called(s.Info, s.Messages[from:])
 	for _, e := range d.Elements {
 		if e.Role == "user" || e.Role == "assistant" {
 			doc.Counts.Messages++

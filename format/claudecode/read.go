@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -173,19 +172,8 @@ func (r *reader) info() {
 		if m.Role == session.Assistant && m.ProviderID != "" {
 			info.Model = &session.ModelRef{ID: m.ModelID, ProviderID: m.ProviderID}
 		}
-		if info.Title == "" && m.Written() {
-			info.Title = titleOf(m.Text())
-		}
 	}
-}
-
-// titleOf is the beginning of a text on one line. No more than a beginning is looked at: a text may
-// have a hundred megabytes.
-func titleOf(text string) string {
-	if text = strings.TrimSpace(text); len(text) > 4096 {
-		text = strings.ToValidUTF8(text[:4096], "")
-	}
-	return rule.Shorten(strings.Join(strings.Fields(text), " "), 80)
+	info.Title = session.Called(*info, messages)
 }
 
 // count counts in the product's terms.

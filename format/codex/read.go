@@ -190,15 +190,7 @@ func (r *reader) line(at int32, l *line) error {
 // finish fills in what only the whole file says.
 func (r *reader) finish() {
 	s := &r.doc.Session
-	if s.Info.Title == "" {
-		for i := range s.Messages {
-			if s.Messages[i].Written() {
-				opening, _, _ := strings.Cut(strings.TrimSpace(s.Messages[i].Text()), "\n")
-				s.Info.Title = rule.Shorten(opening, 80)
-				break
-			}
-		}
-	}
+	s.Info.Title = session.Called(s.Info, s.Messages)
 	for i := len(r.index.lines) - 1; i >= 0 && s.Info.Time.Updated == 0; i-- {
 		s.Info.Time.Updated = r.index.lines[i].created(r.src)
 	}

@@ -125,7 +125,8 @@ func (t *Transport) compose(ctx context.Context, in incoming, f *lineage, read *
 	defer f.mu.Unlock()
 	decoded := read.doc.Native.(*body.Native).Decoded
 	if len(f.conversations) == 0 {
-		read.doc.Session.Info.Unknown = origin(in.Request, decoded)
+		info := &read.doc.Session.Info
+		info.Unknown, info.Directory = origin(in.Request, decoded), folder(decoded.Text)
 		f.before = oldIdentity(in.Request, in.protocol.kind, decoded, read.chain[0])
 	}
 	whole := false // nothing of ours panicked in between

@@ -15,16 +15,27 @@ kept=$HOME/.claude/projects/$(echo "$project" | tr / -)
 mkdir -p "$kept" "$project"
 "$folder/bin/winnow" export examples/long-session.json --format claude-code | sed "s#/home/dev/larder#$project#g" >"$kept/$id.jsonl"
 touch -d '1 hour ago' "$kept/$id.jsonl"
+echo "PATH=$folder/bin:/usr/bin:/bin PS1='~/larder $ '" >"$folder/rc"
 cd "$project"
-tmux -L first new-session -d -e "PATH=$folder/bin:/usr/bin:/bin" -e 'PS1=~/larder $ ' -x 100 -y 36 \
-	"termtosvg $folder/first.svg -g 100x36 -M 2500 -D 5000 -c 'sh -i' 2>$folder/log"
-sleep 2
+tmux -L first new-session -d -x 100 -y 36 \
+	"termtosvg $folder/first.svg -g 100x36 -M 2500 -D 5000 -c 'bash --rcfile $folder/rc' 2>$folder/log"
+shows() { # waits for a text on the screen
+	for _ in $(seq 300); do
+		tmux -L first capture-pane -p | grep -q -- "$1" && return
+		sleep 0.2
+	done
+	echo "the screen does not show: $1" >&2
+	tmux -L first capture-pane -p >&2
+	exit 1
+}
+shows 'larder \$'
 for key in w i n n o w; do tmux -L first send-keys "$key"; sleep 0.15; done
 tmux -L first send-keys Enter
-sleep 5
+shows 'q  leave'
+sleep 4
 tmux -L first send-keys c
-sleep 8
-tmux -L first send-keys C-d
-for _ in $(seq 40); do tmux -L first has-session 2>/dev/null || break; sleep 0.5; done
-cat "$folder/log" >&2
+shows 'Resume with'
+sleep 1
+pkill -HUP -P "$(tmux -L first list-panes -F '#{pane_pid}')" # the shell, which says nothing more
+for _ in $(seq 100); do tmux -L first has-session 2>/dev/null || break; sleep 0.2; done
 mv "$folder/first.svg" "$out"

@@ -103,6 +103,28 @@ type Report struct {
 	Repeated []Repeated `json:"repeated"`
 }
 
+const (
+	// leastGain is what a change has to save to be told at length, in US dollars, and leastShare how
+	// much of what the sessions cost.
+	leastGain  = 1.0
+	leastShare = 0.02
+)
+
+// WithoutSmall takes out the findings that save less than $1, or less than 2 % of what the sessions
+// cost, and returns them.
+func (r *Report) WithoutSmall() (small []Finding) {
+	all := r.Findings
+	r.Findings = nil
+	for _, f := range all {
+		if f.Gain < leastGain || f.Gain < leastShare*r.Cost {
+			small = append(small, f)
+		} else {
+			r.Findings = append(r.Findings, f)
+		}
+	}
+	return small
+}
+
 // Input is what findings are made from.
 type Input struct {
 	Sessions []Session

@@ -199,7 +199,7 @@ func (d *document) about() {
 	c, r := d.c, &d.c.Report
 	d.Name, d.Product, d.Project, d.Model, d.ID = visible(c.Name), visible(c.Product),
 		visible(c.Session.Info.Directory), visible(r.Model), visible(c.Session.Info.ID)
-	d.Title = line(cmp.Or(c.Session.Info.Title, c.Name, "A session"), 160)
+	d.Title = line(cmp.Or(session.Called(c.Session.Info, c.Session.Messages), c.Name, "A session"), 160)
 	from, to := c.Session.Info.Time.Created, session.Millis(0)
 	for i := range c.Session.Messages {
 		m := &c.Session.Messages[i]

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/winnowhq/winnow/lab/advise"
 	"github.com/winnowhq/winnow/text/quantity"
@@ -9,7 +10,7 @@ import (
 
 // Advice draws what would make sessions cheaper: each finding with what it costs, what the change
 // saves, the evidence, and the line to change.
-func (p Painter) Advice(r advise.Report) {
+func (p Painter) Advice(r advise.Report, small []advise.Finding) {
 	pg := p.page()
 	looked := quantity.Count(r.Sessions, "session") + " cost " + quantity.Dollars(r.Cost) + " in all"
 	if r.Unreported > 0 {
@@ -28,6 +29,7 @@ func (p Painter) Advice(r advise.Report) {
 	switch n := len(r.Findings); {
 	case n == 0 && r.Sessions == r.Unreported:
 		pg.words(span{}, normal, "No session can be judged.", 2)
+	case n == 0 && len(small) > 0:
 	case n == 0:
 		pg.words(span{}, normal, "Nothing to advise: no change would save more than its error.", 2)
 	case n > 1:
@@ -35,8 +37,26 @@ func (p Painter) Advice(r advise.Report) {
 	default:
 		pg.words(span{}, faint, plusMinus, 3)
 	}
+	pg.smaller(small)
 	pg.repeated(r.Repeated)
 	p.draw(pg)
+}
+
+// smaller names findings that save little on one line.
+func (pg *page) smaller(small []advise.Finding) {
+	if len(small) == 0 {
+		return
+	}
+	words := make([]string, len(small))
+	for i, f := range small {
+		words[i] = f.Kind + " " + quantity.Dollars(f.Gain)
+	}
+	them := "them"
+	if len(small) == 1 {
+		them = "it"
+	}
+	pg.words(span{}, normal, quantity.Plural(len(small), "smaller one", "smaller ones")+": "+
+		strings.Join(words, ", ")+"; --all shows "+them+".", 3)
 }
 
 const plusMinus = "± is where the gain would lie, nine times in ten, on as many other sessions."

@@ -28,7 +28,7 @@ func TestAdvice_nothingIsALine(t *testing.T) {
 		"No session can be judged.":                                    {Sessions: 3, Unreported: 3},
 	} {
 		var out bytes.Buffer
-		Painter{W: &out, Width: 80}.Advice(r)
+		Painter{W: &out, Width: 80}.Advice(r, nil)
 		if !strings.Contains(out.String(), "\n"+want+"\n") || strings.Count(out.String(), "\n") > 4 {
 			t.Errorf("it says:\n%s", &out)
 		}

@@ -253,8 +253,11 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 	}
 	for name, draw := range map[string]func(p Painter){
 		"advice": func(p Painter) {
-			p.Advice(advice())
-			p.Advice(advise.Report{Sessions: 3, Cost: 2, Dropped: 5})
+			p.Advice(advice(), nil)
+			p.Advice(advise.Report{Sessions: 3, Cost: 2, Dropped: 5}, nil)
+			r := advice()
+			r.Cost = 200
+			p.Advice(r, r.WithoutSmall())
 		},
 		"overflowing": func(p Painter) {
 			p.Inspection(overflowing(), &pivot.Money{Step: new(0.04), Steps: new(2)}, "kiln.jsonl", damaged)

@@ -132,6 +132,7 @@ func (g *Gain) Add(s *store.Spend) {
 type LiveSession struct {
 	ID      string         `json:"id"`
 	Title   string         `json:"title,omitzero"`
+	Project string         `json:"project,omitzero"`       // the folder in which its agent works
 	Parent  string         `json:"parent,omitzero"`        // the session that it left, as its history was changed
 	Client  string         `json:"client,omitzero"`        // name and version of the client
 	Session string         `json:"clientSession,omitzero"` // the client's own id of it
@@ -189,7 +190,8 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 		Tools: Uncalled{Sets: []Toolset{}, Drop: []string{}}}
 	days, people, rules := map[string]*LiveDay{}, map[string]*LivePerson{}, rules{}
 	for _, a := range accounts {
-		one := LiveSession{ID: a.Info.ID, Title: a.Info.Title, Parent: a.Info.ParentID}
+		one := LiveSession{ID: a.Info.ID, Title: session.Called(a.Info, nil), Project: a.Info.Directory,
+			Parent: a.Info.ParentID}
 		one.Client, one.Session = Client(a.Info)
 		one.Person = Person(a.Info)
 		var newest *store.Spend

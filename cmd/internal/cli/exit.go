@@ -226,6 +226,9 @@ func explainError(err error) (text string, hints []string) {
 	var syntax *format.SyntaxError
 	var path *fs.PathError
 	var settings *config.Error
+	if errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist) {
+		text = strings.Replace(text, path.Error(), path.Path+": "+path.Err.Error(), 1) // without the system's call
+	}
 	switch {
 	case len(hints) > 0:
 	case errors.As(err, &syntax) && syntax.Format == all.UnknownFormat:

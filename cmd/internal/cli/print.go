@@ -72,12 +72,15 @@ func (a *App) Paint() tui.Painter {
 
 // Table prints rows in columns. A width is the least that a column has; a column with a negative
 // one is aligned to the left, one with a positive one to the right. Cells beyond the widths end the
-// line as they are.
+// line as they are, and a row of one cell is a line of its own.
 func (a *App) Table(widths []int, rows [][]string) {
 	least := make([]int, len(widths))
 	for i, width := range widths {
 		least[i] = max(width, -width)
 		for _, row := range rows {
+			if len(row) == 1 && len(widths) > 1 {
+				continue
+			}
 			least[i] = max(least[i], runewidth.StringWidth(row[i]))
 		}
 	}
@@ -85,7 +88,7 @@ func (a *App) Table(widths []int, rows [][]string) {
 		var b strings.Builder
 		for i, cell := range row {
 			switch {
-			case i >= len(widths):
+			case i >= len(widths), len(row) == 1 && len(widths) > 1:
 				b.WriteString(cell)
 			case widths[i] < 0:
 				b.WriteString(runewidth.FillRight(cell, least[i]) + "  ")

@@ -40,6 +40,7 @@ type adviseFlags struct {
 	days    int
 	project string
 	apply   bool
+	all     bool
 }
 
 func adviseCommand(a *cli.App) *cobra.Command {
@@ -54,7 +55,8 @@ cost and what the change would save, with its error; the evidence; and the line 
 It finds tools and MCP servers that are declared and never called, outputs that no step ever quoted,
 files that are read again unchanged, pauses that the provider's cache does not outlive, a compaction
 at the wrong size, a policy that costs less, titles that a dear model writes, and instructions that
-you repeat. Nothing is advised whose gain is within its error. A session whose log does not report
+you repeat. Nothing is advised whose gain is within its error. Findings that save less than $1, or less
+than 2 % of the cost, are named on one line; --all shows them at length. A session whose log does not report
 what it took is not judged. What was declared, and who writes titles, is known of sessions alone that
 went through winnow wrap or winnow serve.
 
@@ -81,6 +83,7 @@ SRC is a session, or a folder or database of them, to look at instead.
 	flags := cmd.Flags()
 	flags.IntVar(&f.days, "days", f.days, "how many days back a session was last written to")
 	flags.StringVar(&f.project, "project", "", "only sessions that worked in this folder or below it")
+	flags.BoolVar(&f.all, "all", false, "show findings that save less than $1, or less than 2 % of the cost, at length")
 	flags.BoolVar(&f.apply, "apply", false,
 		"write what is winnow's own into your configuration file, or the one of --config")
 	return cmd
@@ -91,7 +94,14 @@ func runAdvise(ctx context.Context, a *cli.App, args []string, f adviseFlags) er
 	if err != nil {
 		return err
 	}
-	if err := a.Tell(doc, func() { a.Paint().Advice(doc.Report) }); err != nil {
+	show := func() {
+		shown, small := doc.Report, []advise.Finding(nil)
+		if !f.all {
+			small = shown.WithoutSmall()
+		}
+		a.Paint().Advice(shown, small)
+	}
+	if err := a.Tell(doc, show); err != nil {
 		return err
 	}
 	if f.apply {

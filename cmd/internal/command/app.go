@@ -1,10 +1,14 @@
 package command
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/source"
@@ -51,7 +55,7 @@ command it shows the newest session of this project, its cost, and how much it c
 	flags.BoolVar(&a.NoColor, "no-color", false, "no colour, as with NO_COLOR set")
 	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return cli.Usage("%w; see winnow %s --help", err, cmd.Name())
+		return cli.Usage("%w; see %s --help", wrongValue(err), cmd.CommandPath())
 	})
 	root.AddCommand(
 		inspectCommand(a), pruneCommand(a), viewCommand(a), compactCommand(a), replayCommand(a), explainCommand(a),
@@ -112,3 +116,22 @@ The beginning of an id or of a title is enough if no other session has it.`
     5  nothing to do
   130  interrupted; nothing is half-written`
 )
+
+// wrongValue says of a flag's value that cannot be what it must be.
+func wrongValue(err error) error {
+	var wrong *pflag.InvalidValueError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	must := map[string]string{"int": "a whole number", "int64": "a whole number", "uint": "a whole number",
+		"float64": "a number", "bool": "true or false", "duration": "a length of time such as 90s or 10m"}
+	flag := wrong.GetFlag()
+	kind := must[flag.Value.Type()]
+	switch {
+	case kind == "":
+		return err
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("--%s: %s is too large", flag.Name, wrong.GetValue())
+	}
+	return fmt.Errorf("--%s must be %s, not %q", flag.Name, kind, wrong.GetValue())
+}

@@ -59,6 +59,7 @@ type compactFlags struct {
 	queue      bool
 	agent      string
 	dry        bool
+	preview    bool // dry, as a copy could not be resumed
 	summary    bool
 	pins       []string
 	dismissed  []string
@@ -76,7 +77,8 @@ instructions, open todos, files, unresolved errors.
 A session in the store is changed there, and "winnow undo" takes it back. For a file a compacted copy
 is written, which the product that owns the format resumes: with -o to the file named, with --in-place
 to SRC itself (the original is kept, see "winnow doctor originals"), else to NAME.compacted.EXT in the
-current folder.
+current folder. Where a product resumes sessions from its own files alone, as Claude Code does, the last
+case writes nothing: it shows what would be done, and the command with --in-place.
 
 The summary is written offline, free of charge, unless compaction.model names a model, or --summarizer
 llm asks one: compaction.model if it is set, else the model of --model, else the session's own. The
@@ -154,7 +156,16 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
+	if !f.dry && uselessCopy(a, s, f.out) {
+		f.dry, f.preview, a.Summarizer = true, true, "offline" // nobody pays for a preview
+		if err := s.Close(); err != nil {
+			return err
+		}
+		if s, err = output.Open(ctx, a, src, &f.out, f.dry); err != nil {
+			return err
+		}
+	}
 	if err := roomForBoth(a, s, &f); err != nil {
 		return err
 	}

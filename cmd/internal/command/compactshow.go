@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/output"
 	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/desk/discover"
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/quantity"
@@ -28,21 +30,57 @@ func showCompaction(a *cli.App, s *source.Session, before, after report.Report, 
 		a.Printf("\n%s\n", strings.TrimRight(doc.Summary+"\n\n"+doc.Carried.Text, "\n"))
 	}
 	a.Printf("\n")
-	if f.dry {
+	switch {
+	case f.preview:
+		sayPreview(a, s, f)
+	case f.dry:
 		a.Printf("Nothing was written (--dry-run).\n")
-	} else {
+	default:
 		output.SayWritten(a, s, doc.Output)
 	}
 	f.out.SayTold(a)
 	output.SayOriginal(a, &f.out)
+	if f.out.Replaced != nil {
+		a.Printf("Undo with: winnow undo %s --in-place\n", wordOf(a, s))
+	}
 	sayResume(a, s, doc, f)
 	output.SayPage(a, doc.Page)
+}
+
+// wordOf is a word for the session of a file that names it tomorrow as well, as a shell takes it.
+func wordOf(a *cli.App, s *source.Session) string {
+	if product := s.Doc.Format; s.Doc.Session.Info.ID != "" && slices.Contains(discover.Products(), product) &&
+		source.Kept(a, s.Path) {
+		return cli.ShellWord(product + ":" + s.ID)
+	}
+	return cli.ShellWord(a.Short(s.Path))
+}
+
+// uselessCopy reports whether a session is to be copied into the current folder although its
+// product resumes it from its own file alone.
+func uselessCopy(a *cli.App, s *source.Session, out output.Target) bool {
+	if !s.FromFile() || out.InPlace || out.To != "" || out.Told != nil {
+		return false
+	}
+	_, again := resumed(a, s, out, "")
+	return again != ""
+}
+
+// sayPreview says how to compact a session where it is, of which no copy was written.
+func sayPreview(a *cli.App, s *source.Session, f *compactFlags) {
+	r, again := resumed(a, s, f.out, "")
+	if going := r.from(a.Env.Dir); going != "" {
+		again += " && " + going
+	}
+	a.Printf("Nothing was written: %s resumes a session only from its own file. To compact it there, and resume:\n  %s\n",
+		r.Steps[0][0], again)
+	a.Printf("To write a copy instead: winnow compact %s -o FILE\n", wordOf(a, s))
 }
 
 // resumeLine is the line by which to go on with a session that was compacted, "" if nothing was
 // written, or nobody knows how.
 func resumeLine(a *cli.App, s *source.Session, doc compaction, f *compactFlags) string {
-	if f.dry || s.FromFile() && (doc.Output == "" && f.out.Told == nil || doc.Output == "-") {
+	if f.dry && !f.preview || s.FromFile() && !f.preview && (doc.Output == "" && f.out.Told == nil || doc.Output == "-") {
 		return ""
 	}
 	r, again := resumed(a, s, f.out, doc.Output)
@@ -54,7 +92,7 @@ func resumeLine(a *cli.App, s *source.Session, doc compaction, f *compactFlags) 
 
 // sayResume says how to go on with the session.
 func sayResume(a *cli.App, s *source.Session, doc compaction, f *compactFlags) {
-	if doc.Resume == "" {
+	if doc.Resume == "" || f.preview {
 		return
 	}
 	r, again := resumed(a, s, f.out, doc.Output)

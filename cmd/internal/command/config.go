@@ -59,7 +59,8 @@ OPENCODE_DISABLE_PRUNE, set to 1 or true, turn compaction.auto and compaction.pr
 the policy in force does not read says so here, and when it is set.
 
 compaction.protectedPaths and compaction.protectedTools are lists to which each of these adds: an entry
-"!X" takes X away, also where it is a default. Any other list replaces the one before it.
+"!X" takes X away, also where it is a default, and set KEY '[]' takes all defaults away. Any other list
+replaces the one before it.
 
 strategies.handles (true, false) shows the model a line such as "[handle k3f9a2]" under every result
 of 200 tokens or more: the name by which the tools discard, distill and restore take that result. It
@@ -198,7 +199,11 @@ func tellSet(a *cli.App, file, key string) error {
 		doc.Unread = unread(a, loaded.Settings, key)
 	}
 	return a.Tell(doc, func() {
-		a.Printf("%s is set in %s\n", key, file)
+		a.Printf("%s is set in %s", key, file)
+		if now, err := got(a, key); err == nil && config.Layered(key) {
+			a.Printf("; it is %s now", cmp.Or(plainValue(now.Value), "[]"))
+		}
+		a.Printf("\n")
 		if doc.Unread != "" {
 			a.Printf("it has no effect under %s, the policy in force: %s\n",
 				cmp.Or(a.Policy, loaded.Settings.Policy), doc.Unread)

@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/gateway"
 	"github.com/winnowhq/winnow/cmd/internal/output"
 	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/cmd/internal/survey"
 	"github.com/winnowhq/winnow/desk/discover"
 	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/look/display"
@@ -22,6 +23,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // fronted is the JSON document of winnow without a command.
@@ -29,7 +31,19 @@ type fronted struct {
 	Folder   string         `json:"folder"`
 	Session  *newestSession `json:"session"` // null if there is none of this folder
 	Commands []suggestion   `json:"commands"`
+	Newest   []elsewhere    `json:"newest,omitempty"` // on this computer, if there is none of this folder
 }
+
+// elsewhere is a session of another folder.
+type elsewhere struct {
+	Source    string         `json:"source"` // its word on the command line
+	Title     string         `json:"title"`
+	Directory string         `json:"directory"`
+	Updated   session.Millis `json:"updated"`
+}
+
+// newestElsewhere is how many sessions of other folders are shown.
+const newestElsewhere = 3
 
 // newestSession is the newest session of a folder.
 type newestSession struct {
@@ -91,6 +105,13 @@ func runFront(ctx context.Context, a *cli.App) error {
 	}
 	doc := fronted{Folder: a.Env.Dir, Commands: firstCommands()}
 	if found == nil {
+		newest, words, err := source.NewestAnywhere(ctx, a, newestElsewhere)
+		if err != nil {
+			return err
+		}
+		for i, f := range newest {
+			doc.Newest = append(doc.Newest, elsewhere{words[i], f.Title, f.Project, session.Millis(f.Updated.UnixMilli())})
+		}
 		return a.Tell(doc, func() { doc.showNone(a) })
 	}
 	a.Named.Store(source.Latest, found.Source)
@@ -280,6 +301,9 @@ func (doc fronted) show(a *cli.App) {
 		add("size", quantity.Bytes(int(n.Bytes))+
 			", too large to be read while you wait; inspect reads it piece by piece")
 	}
+	if n.Directory != "" && n.Directory != a.Env.Dir {
+		add("folder", visible.Line(n.Directory))
+	}
 	for _, p := range n.Open {
 		add("open", fmt.Sprintf("%v has it now; end it before the session is compacted", p))
 	}
@@ -343,7 +367,17 @@ func (s saving) words(short bool) string {
 
 // showNone says what to try.
 func (doc fronted) showNone(a *cli.App) {
-	a.Printf("No agent has kept a session of this folder, %s. To begin with:\n\n", doc.Folder)
+	a.Printf("No agent has kept a session of this folder, %s. ", doc.Folder)
+	if len(doc.Newest) > 0 {
+		a.Printf("The newest elsewhere:\n\n")
+		for _, s := range doc.Newest {
+			word := visible.Line(s.Source)
+			a.Printf("  %s  %s\n", word, sessionLine(a, len(word)+4, s.Title, survey.FolderName(s.Directory),
+				quantity.Age(a.Env.Now().Sub(timeOf(s.Updated)))))
+		}
+		a.Printf("\n")
+	}
+	a.Printf("To begin with:\n\n")
 	for _, c := range doc.Commands {
 		a.Printf("  %-26s %s\n", c.Command, c.what)
 	}

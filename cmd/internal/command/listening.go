@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io/fs"
 	"maps"
 	"net"
 	"os"
@@ -41,7 +42,7 @@ func (s *listening) check(settings config.Settings) error {
 	if err := gateway.CheckMode(string(s.modeOf(settings))); err != nil {
 		return err
 	}
-	upstreams := upstreamsOf(settings)
+	upstreams := s.upstreams(settings)
 	for _, name := range slices.Sorted(maps.Keys(upstreams)) {
 		if _, err := serve.Upstream(name, upstreams[name]); err != nil {
 			return cli.Usage("gateway.upstreams.%w", err)
@@ -57,7 +58,7 @@ func (s *listening) check(settings config.Settings) error {
 	if g.TLS.Cert != "" {
 		c, err := tls.LoadX509KeyPair(g.TLS.Cert, g.TLS.Key)
 		if err != nil {
-			return cli.Usage("gateway.tls: %v", err) // no file that the command was given
+			return cli.Usage("gateway.tls: %s", certificateFault(err))
 		}
 		s.certificate.Store(&c)
 	}
@@ -167,7 +168,7 @@ func (s *listening) reload(ctx context.Context, relay *gateway.Relay, jobs *gate
 		s.log.Warn("gateway.metrics counts from the next start on", "address", was.Gateway.Metrics)
 		next.Gateway.Metrics = was.Gateway.Metrics
 	}
-	upstreams := upstreamsOf(next)
+	upstreams := s.upstreams(next)
 	if err := relay.Change(ctx, next, s.modeOf(next), upstreams); err != nil {
 		return err
 	}
@@ -189,4 +190,16 @@ func (s *listening) tellAside(relay *gateway.Relay) {
 	for _, name := range relay.Aside() {
 		s.log.Warn("the upstream is a winnow itself: what goes there is relayed in mode off", "upstream", name)
 	}
+}
+
+// certificateFault says why a certificate cannot be used. Its files are settings, not arguments.
+func certificateFault(err error) string {
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
+		return path.Path + ": there is no such file"
+	case errors.As(err, &path):
+		return path.Path + ": " + path.Err.Error()
+	}
+	return err.Error()
 }

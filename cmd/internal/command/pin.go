@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -57,7 +58,7 @@ func runPin(ctx context.Context, a *cli.App, src, part string, f pinFlags, out o
 			c.Did = "unpinned"
 			err = s.Engine.Unpin(ctx, s.ID, part+f.text)
 		default:
-			c.Pin, err = pin(ctx, s, part, f)
+			c.Pin, err = pin(ctx, a, s, part, f)
 		}
 		if err != nil {
 			return err
@@ -75,7 +76,7 @@ func runPin(ctx context.Context, a *cli.App, src, part string, f pinFlags, out o
 }
 
 // pin pins what was named: a part, else a message of that id, or a text.
-func pin(ctx context.Context, s *source.Session, name string, f pinFlags) (*rule.Pin, error) {
+func pin(ctx context.Context, a *cli.App, s *source.Session, name string, f pinFlags) (*rule.Pin, error) {
 	wanted := rule.Pin{Part: name, Text: f.text, Note: f.note}
 	if name != "" {
 		log, _, err := s.Engine.Session(ctx, s.ID)
@@ -88,13 +89,14 @@ func pin(ctx context.Context, s *source.Session, name string, f pinFlags) (*rule
 	}
 	pinned, err := s.Engine.Pin(ctx, s.ID, wanted)
 	if err == nil && s.FromFile() {
-		err = quotes(ctx, s, pinned)
+		err = quotes(ctx, a, s, pinned)
 	}
 	return &pinned, err
 }
 
-// quotes refuses a pin that a file would not have: one for which nothing is quoted.
-func quotes(ctx context.Context, s *source.Session, pin rule.Pin) error {
+// quotes refuses a pin that a file would not have: one for which nothing is quoted. It names the
+// commands that protect the part.
+func quotes(ctx context.Context, a *cli.App, s *source.Session, pin rule.Pin) error {
 	log, _, err := s.Engine.Session(ctx, s.ID)
 	if err != nil {
 		return err
@@ -104,7 +106,15 @@ func quotes(ctx context.Context, s *source.Session, pin rule.Pin) error {
 			return nil
 		}
 	}
-	return cli.Hint(cli.Hint(cli.Usage("a session file has no place for a pin of a part that is not folded"),
-		"to keep all that is about a file: winnow config add compaction.protectedPaths PATH"),
-		"winnow import puts the session into the store, where it can be pinned; --text pins a text in the file")
+	name, stored := cmp.Or(pin.Part, pin.Message), cli.ShellWord(s.ID)
+	refusal := cli.Hint(cli.Usage("a session file has no place for a pin of a part that is not folded, such as %s", name),
+		"to pin this part, in winnow's store: winnow import "+wordOf(a, s)+" && winnow protect "+stored+" "+
+			cli.ShellWord(name))
+	if _, part := session.FindPart(log.Messages, name); part != nil {
+		for _, path := range rule.Paths(part) {
+			refusal = cli.Hint(refusal, "to protect what is about the file, in every session: winnow protect --path "+
+				cli.ShellWord(path))
+		}
+	}
+	return cli.Hint(refusal, "to pin words of it in the file: winnow protect "+wordOf(a, s)+" --text WORDS --in-place")
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +18,8 @@ import (
 	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/quantity"
-	"github.com/winnowhq/winnow/text/visible"
 )
 
 // searched is the JSON document of search.
@@ -61,6 +60,8 @@ type searchHit struct {
 	Snippet   string           `json:"snippet"`
 	Marks     [][2]int         `json:"marks"` // byte offsets in the snippet
 	Score     float64          `json:"score"`
+	updated   session.Millis   // its session
+	client    string           // whose requests were relayed
 }
 
 // Whether the model still sees what was found.
@@ -85,6 +86,8 @@ parseQuery is one word. No other sign has a meaning.
 
 What the model no longer sees, or never saw because it was too long to be sent, is found too:
 "left out" says that less of the part is shown (in JSON: elided), "folded" that a summary replaced it.
+
+The hits are grouped by session, that of the best hit first.
 
 It searches winnow's own store, which has an index of everything that was imported, relayed or said in
 it; with gateway.searchIndex false it has none, and the newest 5,000 messages are read. With --everywhere it reads the sessions of all agents where they keep them instead, each time anew.`,
@@ -276,7 +279,9 @@ func hitsOf(ctx context.Context, kept store.Store, found []store.Hit) ([]searchH
 		hit := searchHit{Session: h.Session.ID, Title: h.Session.Title, Directory: h.Session.Directory,
 			Origin: h.Origin, Message: h.Message, Role: h.Role, Part: h.Part, Type: h.Type, Tool: h.Tool, Time: h.Time,
 			Field: h.Field,
-			Kept:  h.Kept, Seen: seenWhole, Snippet: h.Snippet, Marks: h.Marks, Score: h.Score}
+			Kept:  h.Kept, Seen: seenWhole, Snippet: h.Snippet, Marks: h.Marks, Score: h.Score,
+			updated: h.Session.Time.Updated}
+		hit.client, _ = report.Client(h.Session)
 		gone := func(field rule.Field) bool { return s.ledger.Has(rule.Key{Part: h.Part, Field: field}) }
 		switch {
 		case s.broken:
@@ -292,54 +297,4 @@ func hitsOf(ctx context.Context, kept store.Store, found []store.Hit) ([]searchH
 		hits = append(hits, hit)
 	}
 	return hits, nil
-}
-
-// showHits prints for people: where, then the snippet.
-func showHits(a *cli.App, doc searched) {
-	color := a.Paint().Color
-	paint := func(code, text string) visible.Span {
-		if !color {
-			code = ""
-		}
-		return visible.Span{Style: code, Text: text}
-	}
-	for i, h := range doc.Hits {
-		if i > 0 {
-			a.Printf("\n")
-		}
-		what := string(h.Role)
-		if h.Tool != "" {
-			what = h.Tool + " " + h.Field
-		}
-		head := []visible.Span{paint("1", visible.Line(h.Session))}
-		if title := rule.Shorten(visible.Line(cmp.Or(h.Title, h.Directory)), 60); title != "" {
-			head = append(head, paint("", "  "+title))
-		}
-		_ = a.Out.Spans(append(head, paint("", "\n"))...) // a failed write is remembered
-		line := []string{what}
-		if t := source.When(h.Time); t != "" {
-			line = append(line, t)
-		}
-		if h.Seen != seenWhole && h.Seen != "" {
-			line = append(line, strings.Replace(h.Seen, seenElided, "left out", 1))
-		}
-		a.Printf("  %s  %s\n", visible.Line(strings.Join(append(line, h.Message), "  ")), visible.Line(h.Part))
-		snippet, at := []visible.Span{paint("", "  ")}, 0
-		for _, m := range h.Marks {
-			snippet = append(snippet, paint("", h.Snippet[at:m[0]]), paint("1;33", h.Snippet[m[0]:m[1]]))
-			at = m[1]
-		}
-		_ = a.Out.Spans(append(snippet, paint("", h.Snippet[at:]+"\n"))...)
-	}
-	if doc.Total > len(doc.Hits) {
-		a.Printf("\n%s of %s; --limit shows more\n", quantity.Number(len(doc.Hits)),
-			quantity.Plural(doc.Total, "hit", "hits"))
-	}
-	if doc.Scan != nil && len(doc.Hits) > 0 {
-		a.Printf("\n%s\n", store.Scan(*doc.Scan))
-	}
-	if doc.Behind > 0 && len(doc.Hits) > 0 {
-		a.Printf("\n%s not searched: the store cannot be written now, and its index lacks them\n",
-			quantity.Plural(doc.Behind, "message was", "messages were"))
-	}
 }

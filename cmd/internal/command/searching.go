@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/desk/discover"
+	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/text/quantity"
@@ -105,7 +106,7 @@ func (e *everywhere) searchOne(ctx context.Context, l source.Looked, f discover.
 	}
 	for i := range hits {
 		hits[i].Session, hits[i].Source, hits[i].Origin = word, f.Source, f.Product
-		hits[i].Title = cmp.Or(hits[i].Title, f.Title)
+		hits[i].Title, hits[i].updated = cmp.Or(f.Title, hits[i].Title), session.Millis(f.Updated.UnixMilli())
 	}
 	e.total += found.Total
 	e.hits = append(e.hits, hits...)

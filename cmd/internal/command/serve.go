@@ -22,13 +22,15 @@ import (
 )
 
 func serveCommand(a *cli.App) *cobra.Command {
-	var listen, mode string
+	s := &listening{a: a}
+	var upstreams []string
 	var check bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Relay the requests of agents to their providers, and prune them",
 		Long: `serve listens on this computer for the requests of agents and relays /NAME/… to the
-provider of that name: anthropic, openai, gemini, and those of gateway.upstreams in the configuration.
+provider of that name: anthropic, openai, gemini, those of gateway.upstreams in the configuration, and
+those of --upstream.
 In the base URL of an agent put http://127.0.0.1:4141/NAME in the place of the provider's own address:
 http://127.0.0.1:4141/openai/v1 instead of https://api.openai.com/v1. Keys stay with the agents.
 
@@ -46,19 +48,25 @@ without any content (--json: as JSON).`,
 		Example: `  winnow serve
   winnow serve --mode observe
   winnow serve --listen 127.0.0.1:8080 --json
+  winnow serve --upstream house=http://127.0.0.1:9000
   winnow serve --check`,
 		Args:              cli.Exactly(0, "no arguments"),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if check {
-				return checkServe(a, listen, mode)
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if s.named, err = namedUpstreams(upstreams); err != nil {
+				return err
 			}
-			return runServe(cmd.Context(), a, listen, mode)
+			if check {
+				return checkServe(s)
+			}
+			return runServe(cmd.Context(), s)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "",
+	cmd.Flags().StringVar(&s.listen, "listen", "",
 		"HOST:PORT to listen at (default from the configuration: 127.0.0.1:4141)")
-	cmd.Flags().StringVar(&mode, "mode", "", "what is done to requests: "+strings.Join(gateway.Modes(), ", ")+
+	cmd.Flags().StringArrayVar(&upstreams, "upstream", nil, "NAME=URL: relay /NAME/… to this base URL, in this run "+
+		"instead of gateway.upstreams.NAME; may be repeated")
+	cmd.Flags().StringVar(&s.mode, "mode", "", "what is done to requests: "+strings.Join(gateway.Modes(), ", ")+
 		" (default from the configuration: full)")
 	cmd.Flags().BoolVar(&check, "check", false, "say whether the configuration is sound, and what it means; listen "+
 		"nowhere")
@@ -71,6 +79,7 @@ without any content (--json: as JSON).`,
 type listening struct {
 	a            *cli.App
 	listen, mode string
+	named        map[string]string // upstreams
 	log          *slog.Logger
 	certificate  atomic.Pointer[tls.Certificate]
 	settings     config.Settings        // in force
@@ -78,8 +87,8 @@ type listening struct {
 	seen         []string               // what its files looked like before they were read
 }
 
-func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
-	s := &listening{a: a, listen: listen, mode: mode}
+func runServe(ctx context.Context, s *listening) error {
+	a := s.a
 	before := s.look()
 	settings, err := a.Settings()
 	if err != nil {
@@ -127,7 +136,7 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 		relay.Close()
 		return err
 	}
-	upstreams := upstreamsOf(settings)
+	upstreams := s.upstreams(settings)
 	if err := relay.Start(context.WithoutCancel(ctx), upstreams, s.drain()); err != nil {
 		monitoring.close()
 		relay.Close()
@@ -193,9 +202,27 @@ func (s *listening) leave(relay *gateway.Relay, ended func()) error {
 	}
 }
 
-// upstreamsOf are the providers that everybody has, and those of the settings.
-func upstreamsOf(settings config.Settings) map[string]string {
+// upstreams are the providers that everybody has, those of the settings, and those of --upstream.
+func (s *listening) upstreams(settings config.Settings) map[string]string {
 	all := serve.Names()
 	maps.Copy(all, settings.Gateway.Upstreams)
+	maps.Copy(all, s.named)
 	return all
+}
+
+// namedUpstreams are the upstreams of --upstream by name.
+func namedUpstreams(given []string) (map[string]string, error) {
+	all, err := baseURLs(given)
+	if err != nil {
+		return nil, err
+	}
+	if base, ok := all[""]; ok {
+		return nil, cli.Usage("--upstream %s: give NAME=URL, for example house=%s", base, base)
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if _, err := serve.Upstream(name, all[name]); err != nil {
+			return nil, cli.Usage("--upstream %w", err)
+		}
+	}
+	return all, nil
 }

@@ -262,7 +262,7 @@ func TestServe_atAnotherAddress(t *testing.T) {
 	d.run("config", "set", "gateway.tls.cert", cert).wants(t, cli.ExitDone)
 	d.run("serve").wants(t, cli.ExitUsage, "belong together")
 	d.run("config", "set", "gateway.tls.key", key).wants(t, cli.ExitDone)
-	d.run("serve").wants(t, cli.ExitUsage, "gateway.tls: open")
+	d.run("serve").wants(t, cli.ExitUsage, "gateway.tls: ", "there is no such file")
 	certificate(t, cert, key, 1)
 
 	g := d.gate()

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/transport"
@@ -27,8 +26,8 @@ type soundServe struct {
 
 // checkServe says what serve would do, or what is wrong with its configuration. It opens neither
 // the listener nor the store.
-func checkServe(a *cli.App, listen, mode string) error {
-	s := &listening{a: a, listen: listen, mode: mode}
+func checkServe(s *listening) error {
+	a := s.a
 	settings, err := a.Settings()
 	if err != nil {
 		return err
@@ -38,7 +37,7 @@ func checkServe(a *cli.App, listen, mode string) error {
 		return err
 	}
 	g := settings.Gateway
-	sound := soundServe{Listen: s.address(settings), Mode: string(s.modeOf(settings)), Upstreams: upstreamsOf(settings),
+	sound := soundServe{Listen: s.address(settings), Mode: string(s.modeOf(settings)), Upstreams: s.upstreams(settings),
 		Clients: append([]string{}, slices.Sorted(maps.Keys(g.Clients))...), Encrypted: s.encrypts(),
 		Retention: g.Retention, Capture: g.Capture, Drain: s.drain().Seconds()}
 	if s.modeOf(settings) != transport.Off {

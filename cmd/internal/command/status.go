@@ -126,9 +126,15 @@ func runStatus(ctx context.Context, a *cli.App, f statusFlags) error {
 	}
 	doc := report.SumRelayed(accounts, session.Millis(since.UnixMilli()), now.Location(), models.window)
 	doc.Tools = report.UncalledTools(accounts, session.Millis(since.UnixMilli()), models.price)
+	var ids []string
+	if len(doc.Sessions) > 0 {
+		if ids, err = shortIDs(ctx, kept, doc.Sessions); err != nil {
+			return err
+		}
+	}
 	err = a.Tell(doc.Document(), func() {
 		if len(doc.Sessions) > 0 {
-			showStatus(a, doc, f.by, now)
+			showStatus(a, doc, ids, f.by, now)
 		}
 	})
 	if err == nil && len(doc.Sessions) == 0 {
@@ -142,47 +148,28 @@ func runStatus(ctx context.Context, a *cli.App, f statusFlags) error {
 	return err
 }
 
-func showStatus(a *cli.App, doc report.Relayed, by string, now time.Time) {
+func showStatus(a *cli.App, doc report.Relayed, ids []string, by string, now time.Time) {
 	var widths []int
 	var rows [][]string
-	sums := func(g report.Gain) []string {
-		amounts := []string{quantity.Dollars(float64(g.Billed)), quantity.Dollars(g.Otherwise.Likely), quantity.Net(g.Net)}
-		for i := range amounts {
-			switch {
-			case !g.Known():
-				amounts[i] = "unknown"
-			case g.Unpriced > 0:
-				amounts[i] += "*"
-			}
-		}
-		return append([]string{quantity.Number(g.Requests)}, amounts...)
-	}
-	heads := []string{"requests", "billed", "without", "net"}
 	switch by {
 	case "session":
-		widths = []int{-2, -2, 2, 2, 2, 2, 2, 2, 2}
-		rows = append(rows, append(append([]string{"session", "client", "last"}, heads...), "left out", "window"))
-		for _, s := range doc.Sessions {
-			row := append([]string{visible.Line(s.ID), visible.Line(s.Client), quantity.Age(now.Sub(timeOf(s.Last)))},
-				sums(s.Gain)...)
-			rows = append(rows, append(row, quantity.Number(s.LeftOut), share(s)))
-		}
-		rows = append(rows, append(append([]string{"all", "", ""}, sums(doc.Total)...), "", ""))
+		widths = []int{-2, 2, 2, 2, 2, 2, 2, 2}
+		rows = statusSessions(a, doc, ids, now)
 	case "day":
 		widths = []int{-2, 2, 2, 2, 2, 2}
-		rows = append(rows, append(append([]string{"day"}, heads...), "recalls"))
+		rows = append(rows, append(append([]string{"day"}, heads()...), "recalls"))
 		for _, d := range doc.Days {
-			rows = append(rows, append(append([]string{d.Day}, sums(d.Gain)...), quantity.Number(d.Recalls)))
+			rows = append(rows, append(append([]string{d.Day}, gained(d.Gain)...), quantity.Number(d.Recalls)))
 		}
-		rows = append(rows, append(append([]string{"all"}, sums(doc.Total)...), quantity.Number(doc.Total.Recalls)))
+		rows = append(rows, append(append([]string{"all"}, gained(doc.Total)...), quantity.Number(doc.Total.Recalls)))
 	case "person":
 		widths = []int{-2, 2, 2, 2, 2, 2}
-		rows = append(rows, append(append([]string{"person"}, heads...), "recalls"))
+		rows = append(rows, append(append([]string{"person"}, heads()...), "recalls"))
 		for _, p := range doc.People {
-			rows = append(rows, append(append([]string{visible.Line(cmp.Or(p.Person, "not named"))}, sums(p.Gain)...),
+			rows = append(rows, append(append([]string{visible.Line(cmp.Or(p.Person, "not named"))}, gained(p.Gain)...),
 				quantity.Number(p.Recalls)))
 		}
-		rows = append(rows, append(append([]string{"all"}, sums(doc.Total)...), quantity.Number(doc.Total.Recalls)))
+		rows = append(rows, append(append([]string{"all"}, gained(doc.Total)...), quantity.Number(doc.Total.Recalls)))
 	case "rule":
 		widths = []int{-2, 2, 2, 2, 2}
 		rows = append(rows, []string{"rule", "left out now", "recalls", "net", "could save"})
@@ -245,14 +232,6 @@ func statusNotes(g report.Gain, unpriced []string) (lines []string) {
 }
 
 func timeOf(t session.Millis) time.Time { return time.UnixMilli(int64(t)) }
-
-// share is how much of its model's window the newest request of a session took.
-func share(s report.LiveSession) string {
-	if s.Window <= 0 {
-		return quantity.Unknown
-	}
-	return quantity.Percent(s.Prompt, s.Window)
-}
 
 // lineSince is how far back a status line looks for its session.
 const lineSince = 30 * 24 * time.Hour

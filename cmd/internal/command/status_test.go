@@ -112,7 +112,7 @@ func (g *gatewayed) part(id string, from, to int) {
 
 func (g *gatewayed) ask(id string, messages []session.Message, at int, tools jsontext.Value) {
 	g.t.Helper()
-	body, err := anthropic.Encode(messages, wire.Options{Model: "claude-sonnet-4-5", System: "You write code.", MaxTokens: 1000,
+	body, err := anthropic.Encode(messages, wire.Options{Model: "claude-sonnet-4-5", System: "You write code.\nWorking directory: /src/kiln", MaxTokens: 1000,
 		Tools: tools})
 	if err != nil {
 		g.t.Fatal(err)
@@ -226,7 +226,7 @@ func TestStatus_saysWhatTheProviderBilled(t *testing.T) {
 				t.Errorf("%+v", doc)
 			}
 			one := doc.Sessions[0]
-			if one.Client != "chore/1.2" || one.Session != id || one.LeftOut == 0 || one.Window != 200_000 {
+			if one.Client != "chore/1.2" || one.Session != id || one.LeftOut == 0 || one.Project != "/src/kiln" || one.Window != 200_000 {
 				t.Errorf("the session is %+v", one)
 			}
 			line := d.runWith(t.Context(), strings.NewReader(`{"hook_event_name":"Status","session_id":"`+id+`"}`), new(bytes.Buffer), "status", "--line")
@@ -332,7 +332,8 @@ func statusStore(t *testing.T, path string, now time.Time) {
 		{"ses_imported", "", []store.Spend{{Time: session.Millis(now.UnixMilli()), Kind: "summary", Cost: 7}}},
 	}
 	for _, one := range sessions {
-		info := session.Info{ID: one.id, Title: "A title", Unknown: []byte(one.info)}
+		info := session.Info{ID: one.id, Title: "Mend the cart that loses the discount of March whenever it is saved twice",
+			Directory: "/src/shop", Unknown: []byte(one.info)}
 		if one.info == "" {
 			info.Unknown = nil
 		}
@@ -356,6 +357,14 @@ func TestStatus_prints(t *testing.T) {
 		"--line --session aaaa-1", "--line --session live_fed", "--line --session live_0000", "--line --session nobody"} {
 		o := d.run(append([]string{"status", "--store", "s.db"}, strings.Fields(args)...)...)
 		fmt.Fprintf(&said, "== status %s\n%s%s", args, o.stdout, o.stderr)
+		for _, id := range regexp.MustCompile(`(?m)^live_\w+`).FindAllString(o.stdout, -1) {
+			if len(id) > len("live_01234567") {
+				t.Errorf("status %s shows the long id %s", args, id)
+			}
+			if shown := d.run("inspect", id, "--store", "s.db", "--json").document(t)["id"]; !strings.HasPrefix(fmt.Sprint(shown), id) {
+				t.Errorf("inspect %s shows %v", id, shown)
+			}
+		}
 	}
 	const golden = "testdata/status.txt"
 	if *update {

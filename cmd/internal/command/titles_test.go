@@ -1,13 +1,16 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -190,4 +193,80 @@ func TestRun_aCallThatCannotBeMadeIsTold(t *testing.T) {
 func TestRun_saysThatItWaits(t *testing.T) {
 	d, _ := agentDesk(t, llmtest.Answer(naming).Fails(llmtest.RateMillis))
 	d.run("run", "light the lamp").wants(t, cli.ExitDone, "! rate limited: trying again in ")
+}
+
+// A session is called by the first words that mean something, the same everywhere, whatever its
+// product and a greeting put before them.
+func TestTitles_oneEverywhere(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 10, 13, 30, 0, 0, time.UTC)
+	const id = "0a000000-0000-4000-8000-000000000001"
+	d := newDesk(t)
+	home := filepath.Join(filepath.Dir(d.dir), "home")
+	d.env, d.now = []string{"HOME=" + home}, func() time.Time { return now }
+	moments := make([]time.Time, 5)
+	for i := range moments {
+		moments[i] = now.Add(time.Duration(i-5) * time.Hour)
+	}
+	d.worksAt(id, "/work/pears", moments...)
+	file := filepath.Join(home, ".claude", "projects", "-work-pears", id+".jsonl")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := []string{"hi", "<command-name>/model</command-name>\\n<command-args>opus</command-args>",
+		"<system-reminder>Use tabs.</system-reminder>\\n/home/ann/pears.go", "/clear", "Hello! Prune the old pear trees"}
+	for i, words := range said {
+		text = bytes.Replace(text, fmt.Appendf(nil, `"Trim pear %d."`, i), []byte(`"`+words+`"`), 1)
+	}
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(file, moments[4], moments[4]); err != nil {
+		t.Fatal(err)
+	}
+	d.run("import", file).wants(t, cli.ExitDone)
+	d.run("inspect", file, "--html", "page.html").wants(t, cli.ExitDone)
+	d.run("cost", "--html", "week.html").wants(t, cli.ExitDone)
+	const want = "Prune the old p" // cost cuts it to the width
+	for where, shown := range map[string]string{
+		"ls": d.run("ls").stdout, "ls --quick": d.run("ls", "--quick").stdout, "ls --store": d.run("ls", "--store").stdout,
+		"cost": d.run("cost").stdout, "inspect": d.run("inspect", file, "--json").stdout,
+		"the page of inspect": string(d.read("page.html")), "the page of cost": string(d.read("week.html")),
+	} {
+		if !strings.Contains(shown, want) || strings.Contains(shown, "command-name>: ") || strings.Contains(shown, "pears: hi") {
+			t.Errorf("%s does not call it %q:\n%.2000s", where, want, shown)
+		}
+	}
+}
+
+// The hits of a search are grouped by session: one line says which, with its title, project,
+// product and age.
+func TestSearch_groupsItsHitsBySession(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 10, 13, 30, 0, 0, time.UTC)
+	d := newDesk(t)
+	d.env, d.now = []string{"HOME=" + filepath.Join(filepath.Dir(d.dir), "home")}, func() time.Time { return now }
+	ids := []string{"0a000000-0000-4000-8000-000000000001", "0b000000-0000-4000-8000-000000000002"}
+	for i, id := range ids {
+		d.worksAt(id, "/work/pears"+id[:2], now.Add(-time.Duration(i+3)*time.Hour), now.Add(-time.Duration(i+2)*time.Hour))
+		d.run("import", "claude-code:"+id).wants(t, cli.ExitDone)
+	}
+	for _, c := range []struct{ args, head string }{
+		{"search pear", "%s  Trim pear 0. · pears%s · claude-code · %d h\n"},
+		{"search pear --everywhere", "claude-code:%.8s  Trim pear 0. · pears%s · %d h\n"},
+	} {
+		shown := d.run(strings.Fields(c.args)...).stdout
+		for i, id := range ids {
+			head := fmt.Sprintf(c.head, id, id[:2], i+2)
+			_, hits, found := strings.Cut("\n"+shown, "\n"+head)
+			hits, _, _ = strings.Cut(hits, "\n\n")
+			if !found || strings.Count("\n"+hits, "\n  user ") != 2 || strings.Count(shown, id[:8]) != 1 {
+				t.Errorf("%s shows no two hits below %q:\n%s", c.args, head, shown)
+			}
+		}
+		if !strings.Contains(shown, "\n\n") {
+			t.Errorf("%s puts no empty line between sessions:\n%s", c.args, shown)
+		}
+	}
 }

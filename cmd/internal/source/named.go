@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,21 +27,31 @@ const Latest = "latest"
 // Own is the product of sessions that are in winnow's own store.
 const Own = "winnow"
 
-// Newest is the newest session of the current folder, of all products or of one, where its product
-// keeps it or in winnow's own store, nil if there is none. Of the store only what began there
-// counts: what was imported or relayed is its product's.
+// Newest is the newest session of the current folder, or else of the project around it, of all
+// products or of one, where its product keeps it or in winnow's own store, nil if there is none. Of
+// the store only what began there counts: what was imported or relayed is its product's.
 func Newest(ctx context.Context, a *cli.App, product string) (*discover.Found, error) {
-	var newest *discover.Found
-	if product == "" || product == Own {
-		own, err := newestStored(ctx, a)
-		if err != nil || product == Own {
-			return own, err
-		}
-		newest = own
-	}
 	search := Search(a)
 	search.Product, search.Folder = product, a.Env.Dir
 	defer a.Progress("looking for the newest session of this folder")()
+	found, err := newestOfSearch(ctx, a, search)
+	if found != nil || err != nil {
+		return found, err
+	}
+	search = Search(a)
+	search.Product = product
+	search.Folder, search.Beneath, search.Above = project(a)
+	return newestOfSearch(ctx, a, search)
+}
+
+// newestOfSearch is the newest session where a search looks, and of the same folders in the store.
+func newestOfSearch(ctx context.Context, a *cli.App, search *discover.Search) (newest *discover.Found, err error) {
+	if search.Product == "" || search.Product == Own {
+		newest, err = newestStored(ctx, a, search.In)
+		if err != nil || search.Product == Own {
+			return newest, err
+		}
+	}
 	found, _, err := search.Newest(ctx)
 	if err == nil && found != nil && (newest == nil || found.Updated.After(newest.Updated)) {
 		newest = found
@@ -48,8 +59,25 @@ func Newest(ctx context.Context, a *cli.App, product string) (*discover.Found, e
 	return newest, err
 }
 
-// newestStored is the newest session of the current folder that began in the store.
-func newestStored(ctx context.Context, a *cli.App) (*discover.Found, error) {
+// project is the folder of the project that the current folder belongs to: the root of its git
+// repository, or else the folder itself and those above it. The home folder is no project: neither
+// it nor a folder around it counts with what is below.
+func project(a *cli.App) (folder string, beneath bool, above []string) {
+	home := filepath.Clean(a.Env.Home())
+	for dir := filepath.Clean(a.Env.Dir); !Below(home, dir) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			return dir, true, nil
+		}
+		above = append(above, dir)
+	}
+	if len(above) == 0 {
+		return a.Env.Dir, false, nil
+	}
+	return above[0], true, above[1:]
+}
+
+// newestStored is the newest session that began in the store, of those that work in some folders.
+func newestStored(ctx context.Context, a *cli.App, in func(folder string) bool) (*discover.Found, error) {
 	kept, err := OpenStore(ctx, a, Reading)
 	if errors.Is(err, ErrNoStore) || err != nil && StoreAt(a) == "" {
 		return nil, nil
@@ -58,14 +86,28 @@ func newestStored(ctx context.Context, a *cli.App) (*discover.Found, error) {
 		return nil, err
 	}
 	defer kept.Close()
-	l, err := NewestIn(ctx, kept, a.Env.Dir, func(l store.Listing) bool {
+	l, err := NewestIn(ctx, kept, func(l store.Listing) bool {
 		client, _ := report.Client(l.Info)
-		return l.Origin == "" && client == "" && l.Messages > 0
+		return in(l.Info.Directory) && l.Origin == "" && client == "" && l.Messages > 0
 	})
 	if err != nil || l == nil {
 		return nil, err
 	}
 	return ofStore(*l), nil
+}
+
+// NewestAnywhere are the newest sessions on this computer, with the words for them.
+func NewestAnywhere(ctx context.Context, a *cli.App, most int) ([]discover.Found, []string, error) {
+	search := Search(a)
+	search.NamesOnly = true
+	defer a.Progress("looking for sessions")()
+	all, _, err := search.Find(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	newest := slices.DeleteFunc(slices.Clone(all), func(f discover.Found) bool { return f.Parent != "" })
+	newest = newest[:min(most, len(newest))]
+	return newest, Words(all, newest), nil
 }
 
 // ofStore is a session of the store as one that was found on the computer.
@@ -75,16 +117,15 @@ func ofStore(l store.Listing) *discover.Found {
 		Measurement: discover.Measurement{Messages: l.Messages}}
 }
 
-// NewestIn is the session of a store that was last worked on in a folder by somebody, of those that
-// count, nil if there is none; those that an agent began for a call are not meant.
-func NewestIn(ctx context.Context, kept store.Store, folder string,
-	counts func(store.Listing) bool) (*store.Listing, error) {
+// NewestIn is the session of a store that was last worked on by somebody, of those that count, nil
+// if there is none; those that an agent began for a call are not meant.
+func NewestIn(ctx context.Context, kept store.Store, counts func(store.Listing) bool) (*store.Listing, error) {
 	list, err := kept.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, l := range list {
-		if l.Info.Directory != folder || !counts(l) {
+		if !counts(l) {
 			continue
 		}
 		if child, err := isChild(ctx, kept, l.Info); err != nil {
@@ -286,20 +327,42 @@ func Words(all, some []discover.Found) []string {
 	}
 	names := make([]string, len(some))
 	for i, s := range some {
-		list := ids[s.Product]
-		at, _ := slices.BinarySearch(list, s.ID)
-		n := least
-		for _, beside := range []int{at - 1, at + 1} {
-			if beside >= 0 && beside < len(list) {
-				n = max(n, common(list[beside], s.ID)+1)
-			}
-		}
-		names[i] = s.Product + ":" + s.ID[:min(n, len(s.ID))]
+		names[i] = s.Product + ":" + shortened(ids[s.Product], s.ID, least)
 		if s.Product == Own {
 			names[i] = s.ID
 		}
 	}
 	return names
+}
+
+// ShortIDs are the beginnings of ids in a store, as much of each as tells it apart from all others.
+func ShortIDs(ctx context.Context, kept store.Store, ids []string) ([]string, error) {
+	const least = len("live_") + 8
+	listings, err := kept.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]string, len(listings))
+	for i, l := range listings {
+		all[i] = l.Info.ID
+	}
+	slices.Sort(all)
+	short := make([]string, len(ids))
+	for i, id := range ids {
+		short[i] = shortened(all, id, least)
+	}
+	return short, nil
+}
+
+// shortened is the beginning of an id, as much as tells it apart from all others of a sorted list.
+func shortened(sorted []string, id string, least int) string {
+	at, _ := slices.BinarySearch(sorted, id)
+	for _, beside := range []int{at - 1, at + 1} {
+		if beside >= 0 && beside < len(sorted) {
+			least = max(least, common(sorted[beside], id)+1)
+		}
+	}
+	return id[:min(least, len(id))]
 }
 
 func common(a, b string) int {

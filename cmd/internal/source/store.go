@@ -193,7 +193,7 @@ func When(t session.Millis) string {
 }
 
 // TitleOf names a session for people.
-func TitleOf(l store.Listing) string { return titled(l.Info.Title, l.Info.Directory) }
+func TitleOf(l store.Listing) string { return titled(session.Called(l.Info, nil), l.Info.Directory) }
 
 // titled is a title, or else a folder, on one short line.
 func titled(title, folder string) string {

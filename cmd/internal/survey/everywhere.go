@@ -301,7 +301,7 @@ func (doc Computer) list(a *cli.App, f Flags) (column int) {
 			}
 		}
 		what := strings.Join(strings.Fields(s.Title), " ")
-		if project := lastOf(s.Project); project != "" && what != "" {
+		if project := FolderName(s.Project); project != "" && what != "" {
 			what = project + ": " + what
 		} else if what == "" {
 			what = project
@@ -387,8 +387,8 @@ func project(a *cli.App, path string) string {
 	return "…" + string(end)
 }
 
-// lastOf is the last element of a path of any system.
-func lastOf(path string) string {
+// FolderName is the last element of a path of any system.
+func FolderName(path string) string {
 	trimmed := strings.TrimRight(path, `/\`)
 	return trimmed[strings.LastIndexAny(trimmed, `/\`)+1:]
 }

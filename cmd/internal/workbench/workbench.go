@@ -188,7 +188,7 @@ func (b *Bench) here(ctx context.Context, f Flags) error {
 
 // newest is the session that was last worked on in a folder.
 func newest(ctx context.Context, kept store.Store, folder string) (string, error) {
-	l, err := source.NewestIn(ctx, kept, folder, func(store.Listing) bool { return true })
+	l, err := source.NewestIn(ctx, kept, func(l store.Listing) bool { return l.Info.Directory == folder })
 	switch {
 	case err != nil:
 		return "", err
