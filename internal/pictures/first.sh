@@ -36,6 +36,6 @@ sleep 4
 tmux -L first send-keys c
 shows 'Resume with'
 sleep 1
-pkill -HUP -P "$(tmux -L first list-panes -F '#{pane_pid}')" # the shell, which says nothing more
+tmux -L first send-keys C-d
 for _ in $(seq 100); do tmux -L first has-session 2>/dev/null || break; sleep 0.2; done
 mv "$folder/first.svg" "$out"
