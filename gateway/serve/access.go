@@ -90,7 +90,8 @@ type Access struct {
 type Key struct {
 	Name   string // for people
 	Header string // that it is sent in
-	Value  string // the whole value of the header; "" if the configuration does not have the key
+	Value  string // the whole value of the header; "" if there is none
+	Unread error  // why the key cannot be read now; without it and a Value the configuration lacks it
 }
 
 // Payer is whom requests count for within the tenant: the person, or the token if it has no owner.
@@ -216,11 +217,7 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 		return
 	}
 	if held && key.Value == "" {
-		h.Log.Error("gateway.keys does not have the key of a tenant", "tenant", g.Tenant, "upstream", to.name,
-			"key", key.Name)
-		refuse(w, r, rest, http.StatusServiceUnavailable, "api_error", fmt.Sprintf("winnow is to send the key %q to %s "+
-			"for the tenant %s, and its configuration has no such key: ask its operator to add gateway.keys.%s",
-			key.Name, to.name, g.Tenant, key.Name))
+		h.lacksKey(w, r, g, to.name, rest, key)
 		return
 	}
 	if !authorize(r, key) {

@@ -111,9 +111,11 @@ func (r *Relay) Tenants(ctx context.Context, must bool) error {
 		r.log.Warn("there is no tenant yet, so nobody may ask: make one with winnowd tenant add NAME, and its token " +
 			"with winnowd tenant token add NAME")
 	}
-	if err := d.readKeys(r.settings); err != nil {
+	keys := readKeys(r.app, r.settings, nil)
+	if err := unreadKeys(keys); err != nil {
 		return err
 	}
+	d.keys.Store(&keys)
 	if o := r.settings.Gateway.OIDC; o.Issuer != "" {
 		if r.app.Shared.Missing != nil {
 			return cli.Usage("gateway.oidc is for winnowd serve")
