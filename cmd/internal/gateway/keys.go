@@ -140,7 +140,10 @@ func (d *tenants) keysOf(t tenant.Tenant) map[string]serve.Key {
 const leastCookieKey = 32 // bytes
 
 // signInSecrets reads the secrets of a sign-in: the client's, and the key that seals cookies.
-func signInSecrets(o config.GatewayOIDC) (secret string, key []byte, err error) {
+func signInSecrets(a *cli.App, o config.GatewayOIDC) (secret string, key []byte, err error) {
+	if a.Shared.Missing != nil {
+		return "", nil, cli.Usage("gateway.oidc is for winnowd serve")
+	}
 	if o.ClientID == "" || o.Redirect == "" {
 		return "", nil, cli.Usage("gateway.oidc.issuer is set, so gateway.oidc.clientID and gateway.oidc.redirect must " +
 			"be, too")

@@ -117,10 +117,7 @@ func (r *Relay) Tenants(ctx context.Context, must bool) error {
 	}
 	d.keys.Store(&keys)
 	if o := r.settings.Gateway.OIDC; o.Issuer != "" {
-		if r.app.Shared.Missing != nil {
-			return cli.Usage("gateway.oidc is for winnowd serve")
-		}
-		secret, key, err := signInSecrets(o)
+		secret, key, err := signInSecrets(r.app, o)
 		if err != nil {
 			return err
 		}
