@@ -167,7 +167,7 @@ func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, path, sho
 	if g == nil {
 		if shown == "" && to == nil && !forTokens(path) && browses(r) && r.Method == http.MethodGet &&
 			h.Authenticator.SignIn() != nil {
-			http.Redirect(w, r, signing+"in", http.StatusFound)
+			http.Redirect(w, r, signing+"in?to="+url.QueryEscape(r.URL.RequestURI()), http.StatusFound)
 			return true
 		}
 		h.unknown(w, r, path, name)

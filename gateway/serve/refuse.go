@@ -151,9 +151,9 @@ func (h *handler) lacksKey(w http.ResponseWriter, r *http.Request, g *Client, up
 	refuse(w, r, rest, http.StatusServiceUnavailable, "api_error", wanted)
 }
 
-// why says in words of our own why there was no answer: the text of an error may hold what was
+// Cause says in words of our own why there was no answer: the text of an error may hold what was
 // sent.
-func why(err error) string {
+func Cause(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError
 	var unknown *tls.CertificateVerificationError

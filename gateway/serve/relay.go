@@ -145,8 +145,8 @@ func (p *relay) failed(w http.ResponseWriter, r *http.Request, err error) {
 		refuse(w, r, r.URL.Path, http.StatusBadRequest, "invalid_request_error", "the request's body cannot be read")
 	default:
 		p.metrics.Refused("no_answer")
-		p.log.Error("no answer", "upstream", p.name, "why", why(err))
-		refuse(w, r, r.URL.Path, http.StatusBadGateway, "api_error", "winnow got no answer from "+p.name+": "+why(err))
+		p.log.Error("no answer", "upstream", p.name, "why", Cause(err))
+		refuse(w, r, r.URL.Path, http.StatusBadGateway, "api_error", "winnow got no answer from "+p.name+": "+Cause(err))
 	}
 }
 
