@@ -163,7 +163,23 @@ func TestServe_metricsAtTheirOwnAddress(t *testing.T) {
 func TestStoreMigrate_makesAllTables(t *testing.T) {
 	name := pgtest.Start(t)
 	d := newTeamDesk(t)
-	out, err := d.command("store", "migrate", "--store", name, "--json").CombinedOutput()
+	for _, args := range [][]string{{"ls", "--store", name}, {"list", "--store", name}, {"status", "--store", name}, {"show", "x", "--store", name},
+		{"tenant", "list", "--store", name}, {"tenant", "audit", "--store", name}, {"session", "delete", "x", "--yes", "--store", name}} {
+		out, _ := d.command(args...).CombinedOutput()
+		if !strings.Contains(string(out), "the database has no tables of winnow") || !strings.Contains(string(out), "winnowd store migrate") {
+			t.Errorf("%q says %s", args, out)
+		}
+	}
+	out, err := d.command("store", "migrate", "--store", name).CombinedOutput()
+	for _, line := range []string{"are those of this version\n", "  sessions  made, version 7\n", "  tenants   made, version 6\n", "  jobs      made, version "} {
+		if err != nil || !strings.Contains(string(out), line) || strings.Contains(string(out), "nothing") {
+			t.Errorf("store migrate does not say %q: %v\n%s", line, err, out)
+		}
+	}
+	if out, err := d.command("store", "migrate", "--store", name).CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "nothing to do: ") {
+		t.Errorf("store migrate once more: %v\n%s", err, out)
+	}
+	out, err = d.command("store", "migrate", "--store", name, "--json").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), `"tenants": true`) {
 		t.Errorf("store migrate: %v\n%s", err, out)
 	}

@@ -179,7 +179,7 @@ func (d *tenants) look(ctx context.Context, always bool) (changed bool, err erro
 		if _, err := os.Stat(at); at == "" || !store.IsURL(at) && err != nil {
 			return false, nil // nobody has made a tenant
 		}
-		made, err := source.OpenBook(ctx, d.r.app, source.Changing)
+		made, err := source.OpenBook(ctx, d.r.app, source.Making)
 		if err != nil {
 			return false, err
 		}
