@@ -2,9 +2,11 @@ package command
 
 import (
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/source"
@@ -51,7 +53,7 @@ command it shows the newest session of this project, its cost, and how much it c
 	flags.BoolVar(&a.NoColor, "no-color", false, "no colour, as with NO_COLOR set")
 	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return cli.Usage("%w; see winnow %s --help", err, cmd.Name())
+		return cli.Usage("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(
 		inspectCommand(a), pruneCommand(a), viewCommand(a), compactCommand(a), replayCommand(a), explainCommand(a),
@@ -75,7 +77,29 @@ command it shows the newest session of this project, its cost, and how much it c
 	cli.CompleteBy(root, "model", source.CompleteModels(a))
 	root.Version = a.Version
 	root.SetVersionTemplate(programName(a) + " {{.Version}}\n")
+	if programName(a) != "winnow" {
+		inOwnName(a, root)
+	}
 	return root
+}
+
+// inOwnName has help and errors name this program where they name a command that it has.
+func inOwnName(a *cli.App, root *cobra.Command) {
+	words := []string{"--help", "help"}
+	for _, cmd := range root.Commands() {
+		words = append(words, cmd.Name())
+	}
+	called := regexp.MustCompile(`\bwinnow (` + strings.Join(words, "|") + `)\b`)
+	a.InOwnName = func(text string) string { return called.ReplaceAllString(text, root.Name()+" $1") }
+	var rename func(cmd *cobra.Command)
+	rename = func(cmd *cobra.Command) {
+		cmd.Short, cmd.Long, cmd.Example = a.InOwnName(cmd.Short), a.InOwnName(cmd.Long), a.InOwnName(cmd.Example)
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = a.InOwnName(f.Usage) })
+		for _, below := range cmd.Commands() {
+			rename(below)
+		}
+	}
+	rename(root)
 }
 
 // programName is winnow, or winnowd where that has what a team's server needs.
