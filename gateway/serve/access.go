@@ -30,7 +30,8 @@ type Authenticator interface {
 	// requests that are relayed.
 	Viewer(r *http.Request) *Client
 	// Enter is asked before a request is answered. relayed requests count for limits and budgets.
-	// Either of refused and err says why there is no access; of err the log has been told.
+	// Either of refused and err says why there is no access; of err the log has been told, and of
+	// refused the metrics of the tenant.
 	Enter(ctx context.Context, g *Client, relayed bool) (_ *Access, refused *tenant.Refusal, err error)
 	// Others are the names of all tenants, for a client who may see them.
 	Others() []string
@@ -199,7 +200,6 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 		return
 	case refused != nil:
 		logRefused(h.Log, g, refused)
-		h.Metrics.Refused(refused.Kind)
 		turnAway(w, r, rest, g.Tenant, refused)
 		return
 	}
@@ -212,7 +212,7 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 	access.Held = held
 	if why := notAllowed(access, r, rest, held); why != nil {
 		logRefused(h.Log, g, why)
-		h.Metrics.Refused(why.Kind)
+		access.Metrics.Refused(why.Kind)
 		turnAway(w, r, rest, g.Tenant, why)
 		return
 	}

@@ -313,12 +313,14 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*se
 	}
 	if v := m.gate.Person(g.Payer()).Verdict(now); v != nil && v.Stop {
 		left()
+		m.metrics.Refused("budget")
 		return nil, &tenant.Refusal{Kind: "budget", Message: v.Message(), After: v.Begins.Sub(now), Verdict: v,
 			Person: g.Payer()}, nil
 	}
 	pass, refused := m.gate.Enter(now)
 	if refused != nil {
 		left()
+		m.metrics.Refused(refused.Kind)
 		return nil, refused, nil
 	}
 	if access.Warning = pass.Warning; pass.First {
