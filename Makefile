@@ -67,11 +67,11 @@ fuzz: ## every fuzz target for FUZZTIME (default 1m) each, JOBS (default: one a 
 	    if (echo "$$0 $$1"; exec go test -run "^\$$" -fuzz "^$$1\$$" -fuzztime $(or $(FUZZTIME),1m) -fuzzminimizetime 20x -parallel 1 $$0) >$$log 2>&1; \
 	    then echo "$$0 $$1: $$(grep execs: $$log | tail -n 1)"; else echo "$$0 $$1: FAILED, see $$log" >&2; exit 1; fi'
 
-fuzz-table: ## write the executions of the last `make fuzz` into docs/reliability.md
+fuzz-table: ## write the executions of the last `make fuzz` into internal/floors/fuzz.md
 	@for log in $(FUZZLOGS)/*.log; do \
 	  read -r p f <$$log; p=$${p#$$(go list -m)}; p=$${p#/}; grep -q '^ok' $$log || { echo "$$p $$f did not end well" >&2; continue; }; \
 	  n=$$(sed -nE 's/.*execs: ([0-9]+) .*/\1/p' $$log | tail -n 1 | sed -E ':a;s/([0-9])([0-9]{3})($$|,)/\1,\2\3/;ta'); \
-	  sed -i -E "s#^(\| \`$$f\`[^|]*\| \`$${p:-.}\` \|)[^|]*\|#\1 $${n:-–} |#" docs/reliability.md; done
+	  sed -i -E "s#^(\| \`$$f\`[^|]*\| \`$${p:-.}\` \|)[^|]*\|#\1 $${n:-–} |#" internal/floors/fuzz.md; done
 
 torture: ## kill, starve and race it: TORTURE_KILLS (default 500) kills, faults at every write, goroutines under -race
 	go test ./internal/torture -v -count=1 -timeout 60m -torture -kills $(or $(TORTURE_KILLS),500) -seed $(or $(TORTURE_SEED),0)

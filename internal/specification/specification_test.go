@@ -18,7 +18,7 @@ import (
 	"github.com/winnowhq/winnow/internal/outside"
 )
 
-var update = flag.Bool("update", false, "write docs/specification.md from points.tsv")
+var update = flag.Bool("update", false, "write docs/specification.md and points.md from points.tsv")
 
 // Verdicts.
 const (
@@ -226,43 +226,65 @@ var titles = map[string]string{
 	"S003": "the portable design", "S004": "research notes on two agents",
 }
 
-// begins is the line of the document behind which it is made from the table.
+// begins is the line of a document behind which it is made from the table.
 const begins = "<!-- made from internal/specification/points.tsv -->\n"
 
-// docs/specification.md is the table, for people.
-func TestPoints_areInTheDocument(t *testing.T) {
-	file := filepath.Join(outside.Root(t), "docs", "specification.md")
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, had, ok := strings.Cut(string(data), begins)
-	if !ok {
-		t.Fatalf("docs/specification.md has no line %s", begins)
-	}
-	want := document(read(t))
-	switch {
-	case *update:
-		if err := os.WriteFile(file, []byte(head+begins+want), 0o644); err != nil {
+// docs/specification.md has what is different, and points.md the table, for people.
+func TestPoints_areInTheDocuments(t *testing.T) {
+	all := read(t)
+	for file, want := range map[string]string{
+		filepath.Join(outside.Root(t), "docs", "specification.md"): differences(all),
+		"points.md": table(all),
+	} {
+		data, err := os.ReadFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-	case had != want:
-		t.Error("docs/specification.md is not what points.tsv says (go test ./internal/specification -update)")
+		head, had, ok := strings.Cut(string(data), begins)
+		if !ok {
+			t.Fatalf("%s has no line %s", file, begins)
+		}
+		switch {
+		case *update:
+			if err := os.WriteFile(file, []byte(head+begins+want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		case had != want:
+			t.Errorf("%s is not what points.tsv says (go test ./internal/specification -update)", file)
+		}
 	}
 }
 
-// document writes the table for people: first what is different, then everything.
-func document(all []point) string {
+// differences writes what is different, and how many points each document has.
+func differences(all []point) string {
 	var b strings.Builder
-	others := slices.DeleteFunc(slices.Clone(all), func(p point) bool { return p.verdict != different })
+	var others []point
+	as := map[string]int{}
+	for _, p := range all {
+		if p.verdict == different {
+			others = append(others, p)
+		} else {
+			as[p.id[:4]]++
+		}
+	}
+	b.WriteString("\n| document | subject | points | as specified |\n|---|---|---|---|\n")
+	for _, seed := range slices.Sorted(maps.Keys(points)) {
+		fmt.Fprintf(&b, "| %s | %s | %d | %d |\n", seed, titles[seed], points[seed], as[seed])
+	}
 	fmt.Fprintf(&b, "\n## What is different\n\n%d of %d points.\n\n", len(others), len(all))
 	b.WriteString("| point | what is specified | what Winnow does, and why |\n|---|---|---|\n")
 	for _, p := range others {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", p.id, p.asks, p.note)
 	}
+	return b.String()
+}
+
+// table writes every point, with the code and the tests that it is held by.
+func table(all []point) string {
+	var b strings.Builder
 	for _, seed := range slices.Sorted(maps.Keys(points)) {
 		fmt.Fprintf(&b, "\n## %s: %s\n\n", seed, titles[seed])
-		b.WriteString("| point | what is specified | where | held by | verdict |\n|---|---|---|---|---|\n")
+		b.WriteString("| point | what is specified | code | tests | verdict |\n|---|---|---|---|---|\n")
 		for _, p := range all {
 			if !strings.HasPrefix(p.id, seed) {
 				continue

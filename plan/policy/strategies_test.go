@@ -184,20 +184,19 @@ func TestStrategies_eachSwitchAloneFiresItsRule(t *testing.T) {
 func TestStrategies_theDocumentShowsWhatTheProgramShows(t *testing.T) {
 	blocks := map[string]string{}
 	for _, s := range strategies {
-		for _, name := range []string{policy.Balanced, policy.Aggressive} {
-			if s.sound && name == policy.Aggressive {
-				continue
-			}
-			l := ruletest.New()
-			s.log(l)
-			l.Quiet(policy.DefaultQuietSteps + 1)
-			blocks[s.name+" "+name] = example(l.Messages, s.found(name, l.Messages))
+		l := ruletest.New()
+		s.log(l)
+		l.Quiet(policy.DefaultQuietSteps + 1)
+		of := map[string][]rule.Elision{policy.Balanced: s.found(policy.Balanced, l.Messages)}
+		if !s.sound {
+			of[policy.Aggressive] = s.found(policy.Aggressive, l.Messages)
 		}
+		blocks[s.name] = example(l.Messages, of)
 	}
 	l := ruletest.New()
 	l.Call("read", ruletest.Args{"filePath": "src/tide.go"}, numberedText(program(14, 24)))
 	l.Quiet(policy.DefaultIdleOutputs + 1)
-	blocks["outline"] = example(l.Messages, idle.found(policy.Balanced, l.Messages))
+	blocks["outline"] = example(l.Messages, map[string][]rule.Elision{policy.Balanced: idle.found(policy.Balanced, l.Messages)})
 	l = ruletest.New()
 	l.Call("bash", ruletest.Args{"command": "go test ./..."}, lines(1, 150)+
 		"--- FAIL: TestTide (0.01s)\n    tide_test.go:33: got low water, want high water\n"+lines(153, 300)+"FAIL\n")
@@ -232,45 +231,71 @@ func whole(elisions []rule.Elision) string {
 	return "    " + strings.Join(all, "\n    ") + fmt.Sprintf("\nsaves %s tokens\n", quantity.Number(rule.Saves(elisions)))
 }
 
-// example prints the parts that a decision changes, before and after.
-func example(log []session.Message, elisions []rule.Elision) string {
-	ledger := rule.NewLedger(elisions...)
+// example prints the parts that the decisions of a policy change: each part as it was, and what stands
+// in its place under each policy.
+func example(log []session.Message, of map[string][]rule.Elision) string {
 	var out strings.Builder
-	saves := rule.Saves(elisions)
 	for i := range log {
 		for j := range log[i].Parts {
 			p := &log[i].Parts[j]
-			if !ledger.Touches(p.ID) {
-				continue
+			was, first := linesOf(p), true
+			for _, name := range []string{policy.Balanced, policy.Aggressive} {
+				ledger := rule.NewLedger(of[name]...)
+				if !ledger.Touches(p.ID) {
+					continue
+				}
+				shown := *p
+				for _, e := range ledger.Of(p.ID) {
+					shown, _ = view.Apply(shown, e)
+				}
+				if first {
+					fmt.Fprintf(&out, "%s\n", strings.Join(shortened(was), "\n"))
+					first = false
+				}
+				fmt.Fprintf(&out, "%s:\n    %s\n", name, strings.Join(changed(p, was, linesOf(&shown)), "\n    "))
 			}
-			shown := *p
-			for _, e := range ledger.Of(p.ID) {
-				shown, _ = view.Apply(shown, e)
-			}
-			fmt.Fprintf(&out, "before\n%safter\n%s", indent(p), indent(&shown))
 		}
 	}
-	fmt.Fprintf(&out, "saves %s tokens\n", quantity.Number(saves))
-	return out.String()
+	var saves []string
+	for _, name := range []string{policy.Balanced, policy.Aggressive} {
+		if n := rule.Saves(of[name]); n > 0 {
+			saves = append(saves, fmt.Sprintf("%s saves %s tokens", name, quantity.Number(n)))
+		}
+	}
+	return out.String() + strings.Join(saves, ", ") + "\n"
 }
 
-func indent(p *session.Part) string {
-	var all []string
+// linesOf are the lines of a part.
+func linesOf(p *session.Part) (all []string) {
 	switch {
 	case p.State != nil:
 		all = append(all, cut(p.Tool+" "+string(p.State.Input), 120))
 		for line := range strings.Lines(strings.TrimRight(p.State.Result(), "\n")) {
 			all = append(all, "→ "+strings.TrimRight(line, "\n"))
 		}
+		return all
 	case p.Type == session.FilePart:
-		all = append(all, cut(p.Filename+" "+p.URL, 60))
+		return []string{cut(p.Filename+" "+p.URL, 60)}
 	default:
-		all = strings.Split(p.Text, "\n")
+		return strings.Split(p.Text, "\n")
 	}
-	if n := len(all); n > 12 {
-		all = append(append(slices.Clone(all[:5]), fmt.Sprintf("  … %d lines …", n-8)), all[n-3:]...)
+}
+
+// changed are the lines of a call that were not there before; those of any other part are all of it.
+func changed(p *session.Part, was, is []string) []string {
+	if p.State == nil {
+		return is
 	}
-	return "    " + strings.Join(all, "\n    ") + "\n"
+	return slices.DeleteFunc(slices.Clone(is), func(line string) bool { return slices.Contains(was, line) })
+}
+
+// shortened are the first of many lines.
+func shortened(all []string) []string {
+	n := len(all)
+	if n <= 3 {
+		return all
+	}
+	return append(slices.Clone(all[:2]), fmt.Sprintf("  … %d more lines", n-2))
 }
 
 func cut(text string, size int) string {

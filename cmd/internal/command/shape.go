@@ -27,7 +27,7 @@ func shapeCommand(a *cli.App) *cobra.Command {
 		Long: `shape reads one JSON object on standard input, which an agent hands over before a request to
 its model, when it compacts, or with the result of a tool. It keeps the session in the store, and prints
 one JSON object: what is to stand in place of what was handed over. What winnow install puts into
-` + strings.Join(products, ", ") + ` calls it; docs/seats.md describes both objects. If it fails, the
+` + strings.Join(products, ", ") + ` calls it; docs/json.md describes both objects. If it fails, the
 agent sends what it would send without winnow.`,
 		Example: `  winnow shape --product pi < handed.json`,
 		Args:    cli.Exactly(0, "no arguments"),
