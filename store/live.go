@@ -3,6 +3,8 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"slices"
 
@@ -90,6 +92,16 @@ func (l *Live) LeftOut() (tokens int) {
 type Account struct {
 	Info  session.Info
 	Spent []Spend // oldest first
+}
+
+// Beside is what the ids of sessions begin with that have no log, only requests beside all
+// conversations: of one person on one day.
+const Beside = "live_beside_"
+
+// BesideID is the id of such a session, for a day such as 20060102.
+func BesideID(day, person string) string {
+	sum := sha256.Sum256([]byte(person))
+	return Beside + day + "_" + hex.EncodeToString(sum[:4])
 }
 
 // Relayer is a store that finds the sessions that a gateway works on without reading the others.

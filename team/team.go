@@ -30,9 +30,19 @@ import (
 
 // Parts are those of a gateway that several processes and many people share.
 func Parts() *shared.Parts {
-	return &shared.Parts{Redacted: postgres.Redacted, OpenStore: openStore, OpenStores: openStores,
+	return &shared.Parts{Redacted: postgres.Redacted, Versions: versions, OpenStore: openStore, OpenStores: openStores,
 		OpenBook: openBook, OpenQueue: openQueue, OnWish: onWish, MigrateQueue: migrateQueue, OpenBus: openBus,
 		NewSignIn: newSignIn, NewMetrics: newMetrics, NewAdmin: newAdmin}
+}
+
+func versions(ctx context.Context, url string) (v shared.Versions, err error) {
+	all, err := postgres.Versions(ctx, url, "SELECT coalesce(max(version_id), 0) FROM winnow_version WHERE is_applied",
+		"SELECT coalesce(max(version_id), 0) FROM book_version WHERE is_applied",
+		"SELECT coalesce(max(version), 0) FROM river_migration")
+	if err != nil {
+		return v, err
+	}
+	return shared.Versions{Store: all[0], Tenants: all[1], Jobs: all[2]}, nil
 }
 
 func openStore(ctx context.Context, url string, readOnly bool) (store.Store, error) {

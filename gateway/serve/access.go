@@ -30,7 +30,8 @@ type Authenticator interface {
 	// requests that are relayed.
 	Viewer(r *http.Request) *Client
 	// Enter is asked before a request is answered. relayed requests count for limits and budgets.
-	// Either of refused and err says why there is no access; of err the log has been told.
+	// Either of refused and err says why there is no access; of err the log has been told, and of
+	// refused the metrics of the tenant.
 	Enter(ctx context.Context, g *Client, relayed bool) (_ *Access, refused *tenant.Refusal, err error)
 	// Others are the names of all tenants, for a client who may see them.
 	Others() []string
@@ -90,7 +91,8 @@ type Access struct {
 type Key struct {
 	Name   string // for people
 	Header string // that it is sent in
-	Value  string // the whole value of the header; "" if the configuration does not have the key
+	Value  string // the whole value of the header; "" if there is none
+	Unread error  // why the key cannot be read now; without it and a Value the configuration lacks it
 }
 
 // Payer is whom requests count for within the tenant: the person, or the token if it has no owner.
@@ -166,7 +168,7 @@ func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, path, sho
 	if g == nil {
 		if shown == "" && to == nil && !forTokens(path) && browses(r) && r.Method == http.MethodGet &&
 			h.Authenticator.SignIn() != nil {
-			http.Redirect(w, r, signing+"in", http.StatusFound)
+			http.Redirect(w, r, signing+"in?to="+url.QueryEscape(r.URL.RequestURI()), http.StatusFound)
 			return true
 		}
 		h.unknown(w, r, path, name)
@@ -198,7 +200,6 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 		return
 	case refused != nil:
 		logRefused(h.Log, g, refused)
-		h.Metrics.Refused(refused.Kind)
 		turnAway(w, r, rest, g.Tenant, refused)
 		return
 	}
@@ -211,16 +212,12 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 	access.Held = held
 	if why := notAllowed(access, r, rest, held); why != nil {
 		logRefused(h.Log, g, why)
-		h.Metrics.Refused(why.Kind)
+		access.Metrics.Refused(why.Kind)
 		turnAway(w, r, rest, g.Tenant, why)
 		return
 	}
 	if held && key.Value == "" {
-		h.Log.Error("gateway.keys does not have the key of a tenant", "tenant", g.Tenant, "upstream", to.name,
-			"key", key.Name)
-		refuse(w, r, rest, http.StatusServiceUnavailable, "api_error", fmt.Sprintf("winnow is to send the key %q to %s "+
-			"for the tenant %s, and its configuration has no such key: ask its operator to add gateway.keys.%s",
-			key.Name, to.name, g.Tenant, key.Name))
+		h.lacksKey(w, r, g, to.name, rest, key)
 		return
 	}
 	if !authorize(r, key) {

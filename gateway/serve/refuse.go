@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -134,9 +135,25 @@ func turnAway(w http.ResponseWriter, r *http.Request, rest, name string, why *te
 		"winnow: "+whose+" asks too much at a time: "+why.Message)
 }
 
-// why says in words of our own why there was no answer: the text of an error may hold what was
+// lacksKey refuses a request that is to be sent with a key of the server that has no value. Why a key
+// cannot be read is for the log alone: it may name a file.
+func (h *handler) lacksKey(w http.ResponseWriter, r *http.Request, g *Client, upstream, rest string, key Key) {
+	about := []any{"tenant", g.Tenant, "upstream", upstream, "key", key.Name}
+	wanted := fmt.Sprintf("winnow is to send the key %q to %s for the tenant %s, and ", key.Name, upstream, g.Tenant)
+	if key.Unread != nil {
+		h.Log.Error("the held key of a tenant cannot be read", append(about, "why", key.Unread)...)
+		wanted += "cannot read it: ask its operator to look at gateway.keys." + key.Name +
+			"; the log of serve says why it cannot be read"
+	} else {
+		h.Log.Error("gateway.keys does not have the key of a tenant", about...)
+		wanted += "its configuration has no such key: ask its operator to add gateway.keys." + key.Name
+	}
+	refuse(w, r, rest, http.StatusServiceUnavailable, "api_error", wanted)
+}
+
+// Cause says in words of our own why there was no answer: the text of an error may hold what was
 // sent.
-func why(err error) string {
+func Cause(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError
 	var unknown *tls.CertificateVerificationError

@@ -33,10 +33,7 @@ type relay struct {
 // sent; client is who sent it, "" if clients are not told apart.
 func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client string) {
 	begun := time.Now()
-	seen, way, metrics := &watched{ResponseWriter: w}, &passage{began: begun}, p.metrics
-	if access := AccessOf(r.Context()); access != nil {
-		metrics = access.Metrics
-	}
+	seen, way, metrics := &watched{ResponseWriter: w}, &passage{began: begun}, p.metricsOf(r)
 	defer func() {
 		metrics.Answered(way.ended(p.name, seen))
 		told := []any{"upstream", p.name, "method", r.Method, "status", seen.status, "bytes", seen.bytes,
@@ -84,6 +81,14 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 	// its body then, and the answer would break off. HTTP/2 needs no word for it.
 	_ = http.NewResponseController(w).EnableFullDuplex()
 	p.proxy.ServeHTTP(seen, in)
+}
+
+// metricsOf are those of the tenant that asks, or of the listener.
+func (p *relay) metricsOf(r *http.Request) Metrics {
+	if access := AccessOf(r.Context()); access != nil {
+		return access.Metrics
+	}
+	return p.metrics
 }
 
 // ms is a time in milliseconds, 0 for one that never came.
@@ -134,7 +139,7 @@ func (p *relay) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &refused):
 		p.turnedAway(w, r, refused)
 	case errors.As(err, &large):
-		p.metrics.Refused("too_large")
+		p.metricsOf(r).Refused("too_large")
 		refuse(w, nil, r.URL.Path, http.StatusRequestEntityTooLarge, "request_too_large",
 			"the request is larger than winnow relays")
 	case errors.Is(context.Cause(r.Context()), ErrRevoked):
@@ -144,9 +149,9 @@ func (p *relay) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case broken(r.Context()):
 		refuse(w, r, r.URL.Path, http.StatusBadRequest, "invalid_request_error", "the request's body cannot be read")
 	default:
-		p.metrics.Refused("no_answer")
-		p.log.Error("no answer", "upstream", p.name, "why", why(err))
-		refuse(w, r, r.URL.Path, http.StatusBadGateway, "api_error", "winnow got no answer from "+p.name+": "+why(err))
+		p.metricsOf(r).Refused("no_answer")
+		p.log.Error("no answer", "upstream", p.name, "why", Cause(err))
+		refuse(w, r, r.URL.Path, http.StatusBadGateway, "api_error", "winnow got no answer from "+p.name+": "+Cause(err))
 	}
 }
 
@@ -161,7 +166,7 @@ func (p *relay) turnedAway(w http.ResponseWriter, r *http.Request, refused *tena
 		name = c.Tenant
 	}
 	logRefused(p.log, c, refused)
-	p.metrics.Refused(refused.Kind)
+	p.metricsOf(r).Refused(refused.Kind)
 	if r.Body != nil { // a connection that ends with something unread may take the answer with it
 		_, _ = io.CopyN(io.Discard, r.Body, mostUnread)
 	}

@@ -24,6 +24,8 @@ type Parts struct {
 	Missing error
 	// Redacted names a database by its servers, without what is secret in its URL.
 	Redacted func(url string) string
+	// Versions are those of the tables in a database.
+	Versions func(ctx context.Context, url string) (Versions, error)
 	// OpenStore opens the store of a tenant, whom the URL names, in a database.
 	OpenStore func(ctx context.Context, url string, readOnly bool) (store.Store, error)
 	// OpenStores connects to the stores of all tenants in a database.
@@ -58,6 +60,7 @@ func None(missing error) *Parts {
 	return &Parts{
 		Missing:      missing,
 		Redacted:     func(string) string { return "postgres://…" },
+		Versions:     func(context.Context, string) (Versions, error) { return Versions{}, missing },
 		OpenStore:    func(context.Context, string, bool) (store.Store, error) { return nil, missing },
 		OpenStores:   func(context.Context, string) (Stores, error) { return nil, missing },
 		OpenBook:     func(context.Context, string, func() time.Time) (tenant.Book, error) { return nil, missing },
@@ -67,6 +70,13 @@ func None(missing error) *Parts {
 		OpenBus:      func(string, func(string, []byte), *slog.Logger) (Bus, error) { return nil, missing },
 		NewMetrics:   func(func() transport.Totals, bool) serve.Metrics { return serve.Uncounted{} },
 	}
+}
+
+// Versions are those of the tables in a database, 0 for missing ones.
+type Versions struct {
+	Store   int64 `json:"store"`
+	Tenants int64 `json:"tenants"`
+	Jobs    int64 `json:"jobs"`
 }
 
 // Stores are those of tenants, in one database.

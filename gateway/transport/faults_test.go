@@ -1,16 +1,19 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"iter"
+	"log/slog"
 	"maps"
 	"net/http"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -166,7 +169,9 @@ func TestTransport_anOutageSendsWhatWasDecided(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			kept := &ailing{Store: memory.New()}
-			g := &gateway{t: t, foldsAt: 25_000, store: kept, options: Options{Patience: 400 * time.Millisecond}}
+			var log safeLog
+			g := &gateway{t: t, foldsAt: 25_000, store: kept, options: Options{Patience: 400 * time.Millisecond,
+				Log: slog.New(slog.NewTextHandler(&log, nil))}}
 			throughOutage(t, g, func() {
 				if c.reads != nil {
 					kept.reads.Store(&c.reads)
@@ -187,8 +192,29 @@ func TestTransport_anOutageSendsWhatWasDecided(t *testing.T) {
 			if waited := kept.waited.Load(); waited == 0 || c.hangs && waited > most {
 				t.Errorf("it was waited for %d times", waited)
 			}
+			if c.hangs && !strings.Contains(log.String(), `error="no answer to a `) {
+				t.Errorf("the log does not say why the store is lost:\n%.2000s", log.String())
+			}
 		})
 	}
+}
+
+// safeLog is a log that can be read while it is written.
+type safeLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *safeLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *safeLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // swamped is a store whose server is so busy with others that it does not answer in time whether it

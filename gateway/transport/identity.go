@@ -222,12 +222,16 @@ func unmarked(block []byte) []byte {
 // the person who began it.
 func origin(r *http.Request, d *wire.Decoded) jsontext.Value {
 	name, _, _ := strings.Cut(r.UserAgent(), " ")
+	return clientMember(name[:min(len(name), 100)], sessionSignal(r.Header, d), r.Header.Get(personHeader))
+}
+
+// clientMember is the member "client" of a session's info.
+func clientMember(name, session, person string) jsontext.Value {
 	text, err := json.Marshal(map[string]any{"client": struct {
 		Name    string `json:"name,omitzero"`
 		Session string `json:"session,omitzero"`
 		Person  string `json:"person,omitzero"`
-	}{name[:min(len(name), 100)], sessionSignal(r.Header, d), r.Header.Get(personHeader)}},
-		jsontext.AllowInvalidUTF8(true))
+	}{name, session, person}}, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil
 	}

@@ -1,7 +1,9 @@
 package transport
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,12 +36,21 @@ func (t *Transport) away() (reads, writes bool) {
 		o.told = is
 		if is {
 			t.options.Log.Error("the store is lost: until it is back, requests leave with what was decided before",
-				"error", lost)
+				"error", cmp.Or(lost, noAnswer(o.reads, t.options.Patience/2)))
 		} else {
 			t.options.Log.Info("the store is back: requests are decided about again")
 		}
 	}
 	return reads, writes
+}
+
+// noAnswer says that the store did not answer a probe in time: a read, or else a write.
+func noAnswer(read bool, patience time.Duration) error {
+	what := "change"
+	if read {
+		what = "read"
+	}
+	return fmt.Errorf("no answer to a %s within %s", what, patience)
 }
 
 // Lost reports whether requests do without the store, because it did not answer in time.

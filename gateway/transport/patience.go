@@ -92,7 +92,7 @@ func patiently[T any](t *Transport, r *http.Request, what string, step func(cont
 	})
 	if !done {
 		t.overdue.Add(1)
-		t.options.Log.Error("could not "+what, "why", "it took too long", "patience", t.options.Patience)
+		t.options.Log.Error("could not "+what, "why", "it took too long", "patience", t.options.Patience.String())
 	}
 	return result, done
 }

@@ -46,13 +46,14 @@ type atHand struct {
 	sizes   estimator
 	silent  sync.Map // hosts whose streams cannot be asked for a report
 
-	recording pending // answers
+	recording  pending    // answers
+	accounting sync.Mutex // held while requests beside conversations are written down
 
 	mu        sync.Mutex
 	lineages  map[string]*lineage
 	totals    Totals
 	newest    map[string]newest        // the newest request of each session
-	aside     map[string][]store.Spend // by client: what is written down with its next request
+	aside     map[string][]store.Spend // by client: what waits for its next request; see accounts
 	habits    habits
 	warm      map[string]*warmth   // by session
 	unproven  map[string]*unproven // by session

@@ -167,6 +167,7 @@ func Sessions(ctx context.Context, e *winnow.Engine) ([]Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	list = slices.DeleteFunc(list, func(l store.Listing) bool { return strings.HasPrefix(l.Info.ID, store.Beside) })
 	parents := make(map[string]string, len(list))
 	for _, l := range list {
 		parents[l.Info.ID] = l.Info.ParentID

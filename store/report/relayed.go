@@ -138,7 +138,7 @@ type LiveSession struct {
 	Session string         `json:"clientSession,omitzero"` // the client's own id of it
 	Person  string         `json:"person,omitzero"`        // who began it within a tenant
 	Model   string         `json:"model"`                  // of the newest request with a report, as what follows
-	Last    session.Millis `json:"last"`                   // when the newest request was
+	Last    session.Millis `json:"last"`                   // when its newest request was
 	LeftOut int            `json:"leftOut"`                // tokens left out of it, or that could be
 	Prompt  int            `json:"prompt"`                 // tokens of it as it was sent
 	Window  int            `json:"window,omitzero"`        // tokens that the model takes; 0 if unknown
@@ -195,6 +195,7 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 		one.Client, one.Session = Client(a.Info)
 		one.Person = Person(a.Info)
 		var newest *store.Spend
+		var last session.Millis // of any request
 		for i := range a.Spent {
 			s := &a.Spent[i]
 			if s.Time < since || s.Inherited || s.Live == nil && s.Kind != "summary" {
@@ -216,6 +217,7 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 			}
 			people[who].Add(s)
 			rules.add(s)
+			last = max(last, s.Time)
 			if s.Live != nil && s.Live.Unpriced && !slices.Contains(all.UnpricedModels, s.Model) {
 				all.UnpricedModels = append(all.UnpricedModels, s.Model)
 			}
@@ -236,6 +238,7 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 				rules.of(rule).LeftOut += share.Tokens
 			}
 		}
+		one.Last = cmp.Or(one.Last, last) // if all were beside conversations
 		if one.Gain != (Gain{}) {
 			all.Sessions = append(all.Sessions, one)
 		}

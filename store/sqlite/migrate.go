@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -34,6 +37,24 @@ func readStamp(ctx context.Context, db *sql.DB) (s stamp, err error) {
 		(SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND tbl_name <> 'goose_db_version')`).
 		Scan(&s.application, &s.version, &s.foreign)
 	return s, err
+}
+
+// VersionOf is the version of the tables in a file, 0 if there is no file, or nothing in it.
+func VersionOf(ctx context.Context, path string) (int64, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return 0, err
+	}
+	db, err := sql.Open("sqlite", source(path, time.Second, "mode", "ro"))
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	s, err := readStamp(ctx, db)
+	return s.version, err
 }
 
 // check refuses databases of other programs and of newer versions of this one.

@@ -8,7 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -26,6 +26,8 @@ import (
 	"github.com/winnowhq/winnow/gateway/serve"
 	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/llm/upstream"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 const (
@@ -105,6 +107,7 @@ type expected struct {
 	Nonce    string `json:"n"`
 	Verifier string `json:"v"`
 	Until    int64  `json:"u"` // seconds since 1970
+	To       string `json:"t"` // path that the browser asked for
 }
 
 // visit is who has signed in.
@@ -121,10 +124,26 @@ func (s *SignIn) begin(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, http.StatusBadGateway, "The provider of identities does not answer; try again later.", err)
 		return
 	}
-	e := expected{rand.Text(), rand.Text(), oauth2.GenerateVerifier(), s.now().Add(signingFor).Unix()}
+	e := expected{rand.Text(), rand.Text(), oauth2.GenerateVerifier(), s.now().Add(signingFor).Unix(),
+		pathHere(r.URL.Query().Get("to"))}
 	s.cookie(w, signingCookie, s.sealed(signingCookie, e), "/~sign/", int(signingFor.Seconds()))
 	to := o.AuthCodeURL(e.State, oidc.Nonce(e.Nonce), oauth2.S256ChallengeOption(e.Verifier))
 	http.Redirect(w, r, to, http.StatusFound)
+}
+
+// mostPath is how long a path may be to which a sign-in leads back: a cookie holds it.
+const mostPath = 1000
+
+// pathHere is a path at this listener, with its query, and "/" for whatever else a browser might
+// follow elsewhere, or a path of signing in.
+func pathHere(to string) string {
+	u, err := url.Parse(to)
+	odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
+	if err != nil || u.Scheme != "" || u.Host != "" || len(to) > mostPath || !strings.HasPrefix(to, "/") ||
+		strings.HasPrefix(to, "//") || strings.ContainsFunc(to, odd) || strings.HasPrefix(u.Path, "/~sign/") {
+		return "/"
+	}
+	return to
 }
 
 // back ends a sign-in: the provider has sent the browser back.
@@ -151,35 +170,39 @@ func (s *SignIn) back(w http.ResponseWriter, r *http.Request) {
 	}
 	raw, _ := token.Extra("id_token").(string)
 	id, err := provider.Verifier(&oidc.Config{ClientID: s.ClientID, Now: s.now}).Verify(ctx, raw)
-	if err != nil || !hmac.Equal([]byte(id.Nonce), []byte(e.Nonce)) {
+	if err == nil && !hmac.Equal([]byte(id.Nonce), []byte(e.Nonce)) {
+		err = errors.New("the token of " + s.Issuer + " is for another sign-in")
+	}
+	if err != nil {
 		s.refuse(w, http.StatusForbidden, "The provider of identities did not confirm who you are.", err)
 		return
 	}
-	v, ok := s.visitOf(id)
+	v, groups, ok := s.visitOf(id)
 	if !ok {
 		s.refuse(w, http.StatusForbidden,
-			"You are signed in, but none of your groups may see anything here: ask the operator of winnow.", nil)
+			"You are signed in, but none of your groups may see anything here: ask the operator of winnow.",
+			errors.New("no group of the claim "+s.claim()+" is in gateway.oidc.access"), "who", v.Who,
+			"groups", groups[:min(len(groups), mostGroups)])
 		return
 	}
 	s.cookie(w, visitCookie, s.sealed(visitCookie, v), "/", int(signedFor.Seconds()))
 	s.log.Info("signed in", "who", v.Who, "tenant", v.Tenant, "scopes", v.Scopes.String())
-	http.Redirect(w, r, "/", http.StatusFound)
+	http.Redirect(w, r, pathHere(e.To), http.StatusFound)
 }
 
 // visitOf is what a person may see: what the first of their groups may, by name, and before the
-// others one that may see all tenants.
-func (s *SignIn) visitOf(id *oidc.IDToken) (v visit, ok bool) {
+// others one that may see all tenants. groups are those that the provider sent.
+func (s *SignIn) visitOf(id *oidc.IDToken) (v visit, groups []string, ok bool) {
 	var claims map[string]any
 	if id.Claims(&claims) != nil {
-		return v, false
+		return v, nil, false
 	}
 	who, _ := claims["email"].(string)
 	if confirmed, said := claims["email_verified"].(bool); said && !confirmed {
 		who = ""
 	}
 	v = visit{Who: "oidc:" + cmp.Or(who, id.Subject), Until: s.now().Add(signedFor).Unix()}
-	var groups []string
-	switch listed := claims[cmp.Or(s.Groups, "groups")].(type) {
+	switch listed := claims[s.claim()].(type) {
 	case string:
 		groups = []string{listed}
 	case []any:
@@ -199,8 +222,14 @@ func (s *SignIn) visitOf(id *oidc.IDToken) (v visit, ok bool) {
 			v.Tenant, v.Scopes, ok = access.Tenant, scopes, true
 		}
 	}
-	return v, ok
+	return v, groups, ok
 }
+
+// claim is the one that lists a person's groups.
+func (s *SignIn) claim() string { return cmp.Or(s.Groups, "groups") }
+
+// mostGroups is how many groups of a person are logged at most.
+const mostGroups = 50
 
 // Viewer is who has signed in with the browser that sends a request, nil if nobody has.
 func (s *SignIn) Viewer(r *http.Request) *serve.Client {
@@ -212,17 +241,35 @@ func (s *SignIn) Viewer(r *http.Request) *serve.Client {
 		Since: time.Unix(v.Until, 0).Add(-signedFor)}
 }
 
-// refuse tells a person why they are not signed in. What the provider said is logged without what
-// was sent.
-func (s *SignIn) refuse(w http.ResponseWriter, status int, text string, err error) {
-	why := ""
-	if err != nil {
-		why = fmt.Sprintf("%T", err)
-	}
-	s.log.Warn("not signed in", "status", status, "why", why)
+// refuse tells a person why they are not signed in, and the log why, and more about it.
+func (s *SignIn) refuse(w http.ResponseWriter, status int, text string, err error, more ...any) {
+	s.log.Warn("not signed in", append([]any{"status", status, "why", s.why(err)}, more...)...)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(text + "\n"))
+}
+
+// mostWhy is how many characters of a provider's words are logged.
+const mostWhy = 200
+
+// why says what went wrong with a provider of identities, without what was sent to it.
+func (s *SignIn) why(err error) string {
+	var unreached *url.Error
+	var refused *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &unreached):
+		to, parsed := url.Parse(unreached.URL)
+		if parsed != nil {
+			return serve.Cause(err)
+		}
+		return to.Host + ": " + serve.Cause(err)
+	case errors.As(err, &refused) && refused.Response != nil:
+		return strings.TrimSpace(refused.Response.Request.URL.Host + ": " + refused.Response.Status + " " +
+			visible.Line(refused.ErrorCode))
+	case err != nil:
+		return rule.Shorten(visible.Line(err.Error()), mostWhy)
+	}
+	return "it was not begun here, or too long ago"
 }
 
 func (s *SignIn) cookie(w http.ResponseWriter, name, value, path string, seconds int) {

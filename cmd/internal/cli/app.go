@@ -37,6 +37,8 @@ type App struct {
 	Signals
 
 	Held *inplace.Claim // the file that is being read to be replaced
+
+	InOwnName func(text string) string // with this program's name where a command is named; nil: as it is
 }
 
 // Flags are those that every command has, and some that several have.
@@ -157,6 +159,12 @@ func (a *App) complain(err error, code int) {
 		word = "winnow: nothing to do: "
 	}
 	text, hints := explainError(err)
+	if a.InOwnName != nil {
+		text = a.InOwnName(text)
+		for i := range hints {
+			hints[i] = a.InOwnName(hints[i])
+		}
+	}
 	fmt.Fprintln(a.Err, word+firstLines(text))
 	for _, h := range hints {
 		fmt.Fprintln(a.Err, "  "+h)

@@ -16,8 +16,8 @@ func Exactly(n int, what string) cobra.PositionalArgs { return Between(n, n, wha
 func Between(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {
-			return Usage("winnow %s takes %s, not %s; see winnow %s --help", cmd.Name(), what,
-				quantity.Plural(len(args), "argument", "arguments"), cmd.Name())
+			return Usage("%[1]s takes %[2]s, not %[3]s; see %[1]s --help", cmd.CommandPath(), what,
+				quantity.Plural(len(args), "argument", "arguments"))
 		}
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -79,7 +80,29 @@ command it shows the newest session of this project, its cost, and how much it c
 	cli.CompleteBy(root, "model", source.CompleteModels(a))
 	root.Version = a.Version
 	root.SetVersionTemplate(programName(a) + " {{.Version}}\n")
+	if programName(a) != "winnow" {
+		inOwnName(a, root)
+	}
 	return root
+}
+
+// inOwnName has help and errors name this program where they name a command that it has.
+func inOwnName(a *cli.App, root *cobra.Command) {
+	words := []string{"--help", "help"}
+	for _, cmd := range root.Commands() {
+		words = append(words, cmd.Name())
+	}
+	called := regexp.MustCompile(`\bwinnow (` + strings.Join(words, "|") + `)\b`)
+	a.InOwnName = func(text string) string { return called.ReplaceAllString(text, root.Name()+" $1") }
+	var rename func(cmd *cobra.Command)
+	rename = func(cmd *cobra.Command) {
+		cmd.Short, cmd.Long, cmd.Example = a.InOwnName(cmd.Short), a.InOwnName(cmd.Long), a.InOwnName(cmd.Example)
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = a.InOwnName(f.Usage) })
+		for _, below := range cmd.Commands() {
+			rename(below)
+		}
+	}
+	rename(root)
 }
 
 // programName is winnow, or winnowd where that has what a team's server needs.

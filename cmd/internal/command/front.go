@@ -381,5 +381,5 @@ func (doc fronted) showNone(a *cli.App) {
 	for _, c := range doc.Commands {
 		a.Printf("  %-26s %s\n", c.Command, c.what)
 	}
-	a.Printf("\nwinnow --help shows all commands.\n")
+	a.Printf("\n%s --help shows all commands.\n", programName(a))
 }

@@ -62,7 +62,7 @@ func arrange(a *cli.App, root *cobra.Command) {
 		cmd.Hidden = !listed[cmd.Name()]
 		if now := renamed()[cmd.Name()]; now != "" {
 			cmd.PreRun = func(cmd *cobra.Command, _ []string) {
-				a.Warn("winnow %s is now %s; the old name goes with the next release", cmd.Name(), now)
+				a.Warn("%s is now %s; the old name goes with the next release", cmd.CommandPath(), now)
 			}
 		}
 	}

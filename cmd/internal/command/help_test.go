@@ -92,3 +92,24 @@ func TestHelp_oldAndMistypedNames(t *testing.T) {
 		}
 	}
 }
+
+// Help and hints of winnowd name winnowd, which has all commands, and the command that was meant.
+func TestHelp_ofWinnowdNamesIt(t *testing.T) {
+	t.Parallel()
+	d := newTeamDesk(t)
+	for _, args := range [][]string{{"tenant", "set", "lim", "--foo", "1"}, {"tenant", "set"}} {
+		o := d.run(args...)
+		if o.code != cli.ExitUsage || !strings.Contains(o.stderr, "see winnowd tenant set --help") || strings.Contains(o.stderr, "winnow set") {
+			t.Errorf("%q: %d %s", args, o.code, o.stderr)
+		}
+	}
+	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"ls", "--help"}, {"store", "migrate", "--help"}, {"store"}} {
+		o := d.run(args...)
+		for _, word := range []string{"winnow serve", "winnow ls", "winnow cost", "winnow store"} {
+			if text := o.stdout + o.stderr; strings.Contains(text, word) || !strings.Contains(text, "winnowd ") {
+				t.Errorf("%q says %q:\n%s", args, word, text)
+			}
+		}
+	}
+	newDesk(t).run("serve", "--foo").wants(t, cli.ExitUsage, "see winnow serve --help")
+}

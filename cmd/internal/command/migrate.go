@@ -8,6 +8,9 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/gateway"
 	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/gateway/shared"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/sqlite"
 )
 
 // migrated is what store migrate prints as JSON.
@@ -15,7 +18,9 @@ type migrated struct {
 	Store string `json:"store"`
 	Jobs  bool   `json:"jobs"`
 	// Tenants reports whether the tables of tenants are among them.
-	Tenants bool `json:"tenants"`
+	Tenants bool            `json:"tenants"`
+	From    shared.Versions `json:"from"`
+	To      shared.Versions `json:"to"`
 }
 
 func migrateCommand(a *cli.App) *cobra.Command {
@@ -24,8 +29,9 @@ func migrateCommand(a *cli.App) *cobra.Command {
 		Short: "Make the tables of the store, or upgrade them to this version",
 		Long: `migrate makes the tables of the store, or upgrades them to those of this version, and in a
 database those of tenants and jobs beside it. Several may do so at once; what is up to date stays as it is.
-Commands do the same when they open a store; migrate does it without anything else, so that it can be
-done once, before new versions of winnow serve start beside old ones.`,
+serve, import and store copy do the same when they open a store; migrate does it without anything else,
+so that it can be done once, before new versions of winnow serve start beside old ones. Other commands
+upgrade the tables of a database, and make none.`,
 		Example:           "  winnowd store migrate --store postgres://winnow@localhost/winnow",
 		Args:              cli.Exactly(0, "no arguments"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -34,6 +40,11 @@ done once, before new versions of winnow serve start beside old ones.`,
 }
 
 func migrate(ctx context.Context, a *cli.App) error {
+	name := source.StoreForChild(a)
+	from, err := versionsOf(ctx, a, name)
+	if err != nil {
+		return err
+	}
 	kept, err := source.OpenStore(ctx, a, source.Making)
 	if err != nil {
 		return err
@@ -41,10 +52,46 @@ func migrate(ctx context.Context, a *cli.App) error {
 	if err := kept.Close(); err != nil {
 		return err
 	}
-	shared, err := gateway.MigrateShared(ctx, a, source.StoreForChild(a))
+	inDatabase, err := gateway.MigrateShared(ctx, a, name)
 	if err != nil {
 		return err
 	}
-	done := migrated{source.StoreAt(a), shared, shared}
-	return a.Tell(done, func() { a.Printf("the tables of %s are those of this version\n", done.Store) })
+	to, err := versionsOf(ctx, a, name)
+	if err != nil {
+		return err
+	}
+	done := migrated{source.StoreAt(a), inDatabase, inDatabase, from, to}
+	return a.Tell(done, func() {
+		if from == to {
+			a.Printf("nothing to do: ")
+		}
+		a.Printf("the tables of %s are those of this version\n", done.Store)
+		tellTables(a, "sessions", from.Store, to.Store)
+		tellTables(a, "tenants", from.Tenants, to.Tenants)
+		tellTables(a, "jobs", from.Jobs, to.Jobs)
+	})
+}
+
+// versionsOf are the versions of the tables of a store; a file has only those of sessions.
+func versionsOf(ctx context.Context, a *cli.App, name string) (v shared.Versions, err error) {
+	switch {
+	case store.IsURL(name):
+		return a.Shared.Versions(ctx, name)
+	case name != "":
+		v.Store, err = sqlite.VersionOf(ctx, name)
+	}
+	return v, err
+}
+
+// tellTables says what was done to tables.
+func tellTables(a *cli.App, what string, from, to int64) {
+	switch {
+	case to == 0:
+	case from == 0:
+		a.Printf("  %-8s  made, version %d\n", what, to)
+	case from == to:
+		a.Printf("  %-8s  version %d\n", what, to)
+	default:
+		a.Printf("  %-8s  from version %d to %d\n", what, from, to)
+	}
 }

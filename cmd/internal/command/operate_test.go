@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"syscall"
@@ -18,7 +19,7 @@ import (
 	"github.com/winnowhq/winnow/store/postgres"
 )
 
-// serve --check says what the configuration means, or what is wrong with it, and opens nothing.
+// serve --check says what the configuration means, what it found, or what serve would not start with.
 func TestServe_checksItsConfiguration(t *testing.T) {
 	for _, c := range []struct {
 		name, configuration string
@@ -36,6 +37,14 @@ func TestServe_checksItsConfiguration(t *testing.T) {
 		{"a drain that is not an age", `{"gateway": {"drain": "soon"}}`, nil, 2, `"soon" is not an age`},
 		{"profiles for everybody", `{"gateway": {"profile": "0.0.0.0:6060"}}`, nil, 2, "not an address of this computer alone"},
 		{"metrics at no address", `{"gateway": {"metrics": "9141"}}`, nil, 2, "not an address to listen at"},
+		{"a key without its variable", `{"gateway": {"keys": {"other": {"env": "OTHER_KEY"}}}}`, nil, 2, "gateway.keys.other: the variable OTHER_KEY is not set"},
+		{"a key", `{"gateway": {"keys": {"home": {"env": "HOME"}}}}`, nil, 0, "gateway.keys.home: read from the variable HOME\n"},
+		{"a sign-in without its files", `{"gateway": {"oidc": {"issuer": "https://id.example.com", "clientID": "w",
+			"redirect": "https://w.example.com/~sign/back", "cookieFile": "/nowhere/cookie"}}}`, nil, 2, "gateway.oidc.cookieFile: "},
+		{"an address that is not here", `{"gateway": {"listen": "192.0.2.1:4141", "tls": {"inFront": true}}}`, nil, 1, "192.0.2.1:4141"},
+		{"metrics at an address that is not here", `{"gateway": {"metrics": "192.0.2.1:9141"}}`, nil, 1, "192.0.2.1:9141"},
+		{"an upstream that ends in /v1", `{"gateway": {"upstreams": {"house": "https://h/v1/"}}}`, nil, 0, "warning: gateway.upstreams.house ends in /v1"},
+		{"an address in use", `{"gateway": {"listen": "` + inUse(t) + `"}}`, nil, 0, "is in use now"},
 		{"an unknown key", `{"gateway": {"drian": "1s"}}`, nil, 2, "drian"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -48,6 +57,17 @@ func TestServe_checksItsConfiguration(t *testing.T) {
 			}
 		})
 	}
+}
+
+// inUse is an address at which something listens.
+func inUse(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().String()
 }
 
 // Profiles are had at an address of their own, by nobody's browser; /metrics tells of the jobs.
@@ -143,7 +163,23 @@ func TestServe_metricsAtTheirOwnAddress(t *testing.T) {
 func TestStoreMigrate_makesAllTables(t *testing.T) {
 	name := pgtest.Start(t)
 	d := newTeamDesk(t)
-	out, err := d.command("store", "migrate", "--store", name, "--json").CombinedOutput()
+	for _, args := range [][]string{{"ls", "--store", name}, {"list", "--store", name}, {"status", "--store", name}, {"show", "x", "--store", name},
+		{"tenant", "list", "--store", name}, {"tenant", "audit", "--store", name}, {"session", "delete", "x", "--yes", "--store", name}} {
+		out, _ := d.command(args...).CombinedOutput()
+		if !strings.Contains(string(out), "the database has no tables of winnow") || !strings.Contains(string(out), "winnowd store migrate") {
+			t.Errorf("%q says %s", args, out)
+		}
+	}
+	out, err := d.command("store", "migrate", "--store", name).CombinedOutput()
+	for _, line := range []string{"are those of this version\n", "  sessions  made, version 7\n", "  tenants   made, version 6\n", "  jobs      made, version "} {
+		if err != nil || !strings.Contains(string(out), line) || strings.Contains(string(out), "nothing") {
+			t.Errorf("store migrate does not say %q: %v\n%s", line, err, out)
+		}
+	}
+	if out, err := d.command("store", "migrate", "--store", name).CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "nothing to do: ") {
+		t.Errorf("store migrate once more: %v\n%s", err, out)
+	}
+	out, err = d.command("store", "migrate", "--store", name, "--json").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), `"tenants": true`) {
 		t.Errorf("store migrate: %v\n%s", err, out)
 	}

@@ -68,8 +68,8 @@ without any content (--json: as JSON).`,
 		"instead of gateway.upstreams.NAME; may be repeated")
 	cmd.Flags().StringVar(&s.mode, "mode", "", "what is done to requests: "+strings.Join(gateway.Modes(), ", ")+
 		" (default from the configuration: full)")
-	cmd.Flags().BoolVar(&check, "check", false, "say whether the configuration is sound, and what it means; listen "+
-		"nowhere")
+	cmd.Flags().BoolVar(&check, "check", false, "read and try what serve does before it listens, say what it found, and "+
+		"end")
 	cli.Complete(cmd, "mode", gateway.Modes()...)
 	cmd.AddCommand(tokenCommand(a))
 	return cmd

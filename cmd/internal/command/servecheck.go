@@ -1,14 +1,22 @@
 package command
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/winnowhq/winnow/cmd/internal/gateway"
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/serve"
 	"github.com/winnowhq/winnow/gateway/transport"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // soundServe is what serve --check prints as JSON: what the configuration means.
@@ -22,10 +30,12 @@ type soundServe struct {
 	Retention string            `json:"retention"`
 	Capture   string            `json:"capture"`
 	Drain     float64           `json:"drain"` // seconds
+	Findings  []gateway.Finding `json:"findings"`
+	Warnings  []string          `json:"warnings"`
 }
 
-// checkServe says what serve would do, or what is wrong with its configuration. It opens neither
-// the listener nor the store.
+// checkServe says what serve would do, or what is wrong with its configuration. It tries to listen,
+// and does not open the store.
 func checkServe(s *listening) error {
 	a := s.a
 	settings, err := a.Settings()
@@ -39,21 +49,87 @@ func checkServe(s *listening) error {
 	g := settings.Gateway
 	sound := soundServe{Listen: s.address(settings), Mode: string(s.modeOf(settings)), Upstreams: s.upstreams(settings),
 		Clients: append([]string{}, slices.Sorted(maps.Keys(g.Clients))...), Encrypted: s.encrypts(),
-		Retention: g.Retention, Capture: g.Capture, Drain: s.drain().Seconds()}
+		Retention: g.Retention, Capture: g.Capture, Drain: s.drain().Seconds(),
+		Findings: append(s.tryListening(), gateway.Check(a, settings)...), Warnings: s.warnings()}
 	if s.modeOf(settings) != transport.Off {
 		sound.Store = source.StoreAt(a)
 	}
-	return a.Tell(sound, func() {
-		a.Printf("the configuration is sound\n")
-		for _, line := range [][2]string{{"listen", sound.Listen}, {"mode", sound.Mode},
-			{"upstreams", strings.Join(slices.Sorted(maps.Keys(sound.Upstreams)), " ")},
-			{"clients", strings.Join(sound.Clients, " ")}, {"store", sound.Store}, {"retention", sound.Retention},
-			{"capture", sound.Capture}, {"drain", s.drain().String()}} {
-			if line[1] != "" {
-				a.Printf("  %-9s  %s\n", line[0], line[1])
-			}
+	var problems []error
+	for _, f := range sound.Findings {
+		problems = append(problems, f.Err)
+	}
+	err = errors.Join(problems...)
+	return errors.Join(a.Tell(sound, func() { s.show(&sound, err == nil) }), err)
+}
+
+// show prints what the configuration means, and what was found.
+func (s *listening) show(doc *soundServe, sound bool) {
+	if sound {
+		s.a.Printf("the configuration is sound\n")
+	} else {
+		s.a.Printf("serve does not start with this configuration\n")
+	}
+	for _, line := range [][2]string{{"listen", doc.Listen}, {"mode", doc.Mode},
+		{"upstreams", strings.Join(slices.Sorted(maps.Keys(doc.Upstreams)), " ")},
+		{"clients", strings.Join(doc.Clients, " ")}, {"store", doc.Store}, {"retention", doc.Retention},
+		{"capture", doc.Capture}, {"drain", s.drain().String()}} {
+		if line[1] != "" {
+			s.a.Printf("  %-9s  %s\n", line[0], line[1])
 		}
-	})
+	}
+	for _, f := range doc.Findings {
+		s.a.Printf("  %s: %s\n", f.Setting, visible.Line(cmp.Or(f.Found, "see below")))
+	}
+	for _, warning := range doc.Warnings {
+		s.a.Printf("  warning: %s\n", warning)
+	}
+}
+
+// tryListening opens each listener of the settings and closes it, and says what is in the
+// certificate. An address that is in use is no problem: serve may be running.
+func (s *listening) tryListening() (all []gateway.Finding) {
+	g := s.settings.Gateway
+	for _, l := range []struct {
+		setting, address string
+		open             func() (net.Listener, error)
+	}{
+		{"gateway.listen", s.address(s.settings), s.open},
+		{"gateway.metrics", g.Metrics, func() (net.Listener, error) { return listenForMetrics(g.Metrics) }},
+		{"gateway.profile", g.Profile, func() (net.Listener, error) { return serve.Listen(g.Profile) }},
+	} {
+		if l.address == "" {
+			continue
+		}
+		found := l.address + " is free"
+		opened, err := l.open()
+		if errors.Is(err, syscall.EADDRINUSE) {
+			found, err = l.address+" is in use now, by a running serve or another program", nil
+		} else if err == nil {
+			err = opened.Close()
+		}
+		all = append(all, gateway.Finds(l.setting, found, err))
+	}
+	if c := s.certificate.Load(); c != nil && c.Leaf != nil {
+		found := g.TLS.Cert + " is valid until " + c.Leaf.NotAfter.UTC().Format(time.DateOnly)
+		all = append(all, gateway.Finds("gateway.tls.cert", found, nil))
+	}
+	return all
+}
+
+// warnings are about what serve starts with, and hardly anybody means.
+func (s *listening) warnings() []string {
+	all := []string{}
+	upstreams := s.upstreams(s.settings)
+	for _, name := range slices.Sorted(maps.Keys(upstreams)) {
+		if address := strings.TrimRight(upstreams[name], "/"); strings.HasSuffix(address, "/v1") {
+			all = append(all, fmt.Sprintf("gateway.upstreams.%s ends in /v1, and the path of a request is appended: "+
+				"/%s/v1/… goes to /v1/v1/…; leave /v1 out", name, name))
+		}
+	}
+	if c := s.certificate.Load(); c != nil && c.Leaf != nil && s.a.Env.Now().After(c.Leaf.NotAfter) {
+		all = append(all, "gateway.tls.cert has expired")
+	}
+	return all
 }
 
 // drain is how long answers that are under way may take when it ends.

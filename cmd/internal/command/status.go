@@ -293,6 +293,8 @@ func chosen(wanted string) func(session.Info) bool {
 	return func(info session.Info) bool {
 		_, own := report.Client(info)
 		switch {
+		case strings.HasPrefix(info.ID, store.Beside): // it is no session of a client
+			return false
 		case found:
 			return own != "" && own == id
 		case strings.HasPrefix(info.ID, wanted) && wanted != "":

@@ -193,6 +193,11 @@ func TestTenant_signingIn(t *testing.T) {
 		t.Errorf("another tenant's page: %d %s", a.StatusCode, text)
 	}
 
+	if a, text := visit(t, browser(t), "GET", g.url+"/~t/ann/?q=a", ""); a.StatusCode != 200 ||
+		a.Request.URL.RequestURI() != "/~t/ann/?q=a" || !strings.Contains(text, "sessions of <b>ann</b>") {
+		t.Errorf("signing in on the way to a page leads to %s: %d", a.Request.URL, a.StatusCode)
+	}
+
 	for name, c := range map[string]struct{ wrong, group string }{"another nonce": {"nonce", "web"}, "another client": {"audience", "web"}, "another key": {"key", "web"},
 		"no group": {"", "none"}} {
 		p.becomes("eve@example.com", c.wrong, c.group)
@@ -252,6 +257,12 @@ func TestTenant_signingIn(t *testing.T) {
 	for _, secret := range []string{cookie.Value, "code="} {
 		if strings.Contains(log, secret) {
 			t.Errorf("the log has %s", secret)
+		}
+	}
+	for _, why := range []string{`the token of ` + p.URL + ` is for another sign-in`, `expected audience`, "failed to verify signature",
+		`is in gateway.oidc.access" who=oidc:eve@example.com groups=[none]`} {
+		if !strings.Contains(log, why) {
+			t.Errorf("the log does not say %q:\n%s", why, log)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (f *failure) note(log *slog.Logger, now time.Time, err error) {
 	f.err = err
 	switch {
 	case err == nil && before != nil:
-		log.Info(f.ended, "lasted", now.Sub(f.begun).Round(time.Second), "tries", f.tries)
+		log.Info(f.ended, "lasted", now.Sub(f.begun).Round(time.Second).String(), "tries", f.tries)
 	case err == nil:
 	case before == nil:
 		f.begun, f.said, f.tries = now, now, 1

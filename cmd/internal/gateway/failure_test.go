@@ -17,7 +17,7 @@ func TestTenants_logAnOutageOnceAMinute(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "store.db")
 	r, _ := replica(t, at, &scribe{}, "ann")
 	var text bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&text, nil))
+	log := slog.New(slog.NewJSONHandler(&text, nil))
 	r.log, r.tenants.log = log, log
 	now := time.Now()
 	r.app.Env.Now = func() time.Time { return now }
@@ -40,7 +40,7 @@ func TestTenants_logAnOutageOnceAMinute(t *testing.T) {
 		}
 		now = now.Add(2 * time.Second)
 	}
-	failing := strings.Count(text.String(), "level=ERROR")
+	failing := strings.Count(text.String(), `"level":"ERROR"`)
 	if most := 3 * (minutes + 1); failing == 0 || failing > most {
 		t.Errorf("in %d minutes there are %d lines, %d at most are wanted; it says\n%.2000s", minutes, failing, most, &text)
 	}
@@ -54,7 +54,8 @@ func TestTenants_logAnOutageOnceAMinute(t *testing.T) {
 		d.follow(t.Context())
 		d.tick(t.Context())
 	}
-	if n := strings.Count(text.String(), "again"); n < 2 || strings.Contains(text.String(), "level=ERROR") {
+	if n := strings.Count(text.String(), "again"); n < 2 || strings.Contains(text.String(), `"level":"ERROR"`) ||
+		!strings.Contains(text.String(), `"lasted":"5m0s"`) {
 		t.Errorf("when it is back it says\n%s", &text)
 	}
 	if s, err := again.Spent(t.Context(), "ann", now); err != nil || s.Day != 1 {

@@ -17,35 +17,81 @@ import (
 	"github.com/winnowhq/winnow/text/plainfile"
 )
 
-// heldKey is a key of a provider, and the header that it is sent in, "" for the usual one.
-type heldKey struct{ value, header string }
+// heldKey is a key of a provider that the server holds.
+type heldKey struct {
+	value  string // the newest that could be read, "" if none could
+	header string // that it is sent in, "" for the usual one
+	err    error  // why it cannot be read now
+}
 
 // mostKey is how many bytes a key may have.
 const mostKey = 16 << 10
 
-// readKeys reads the keys that the server holds, from where the configuration says.
-func (d *tenants) readKeys(settings config.Settings) error {
+// readKeys reads the keys that the server holds, each by itself, from where the configuration says.
+// One that cannot be read keeps the value that it had before.
+func readKeys(a *cli.App, settings config.Settings, before map[string]heldKey) map[string]heldKey {
 	keys := map[string]heldKey{}
-	for _, name := range slices.Sorted(maps.Keys(settings.Gateway.Keys)) {
-		where := settings.Gateway.Keys[name]
-		value, err := d.r.app.Env.Getenv(where.Env), error(nil)
-		if where.File != "" {
-			value, err = readSecret(where.File, mostKey)
+	for name, where := range settings.Gateway.Keys {
+		value, err := readKey(a, where)
+		if err != nil {
+			value = before[name].value
 		}
-		value = strings.TrimSpace(value)
-		switch {
-		case err != nil:
-			return cli.Usage("gateway.keys.%s: %w", name, err)
-		case value == "":
-			return cli.Usage("gateway.keys.%s: there is no key in %s", name, where.Env+where.File)
-		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
-			return cli.Usage("gateway.keys.%s: what is in %s cannot be a key: it is more than one line, or not ASCII",
-				name, where.Env+where.File)
-		}
-		keys[name] = heldKey{value, where.Header}
+		keys[name] = heldKey{value, where.Header, err}
 	}
+	return keys
+}
+
+func readKey(a *cli.App, where config.GatewayKey) (string, error) {
+	value := a.Env.Getenv(where.Env)
+	if where.File != "" {
+		var err error
+		if value, err = readSecret(where.File, mostKey); err != nil {
+			return "", err
+		}
+	}
+	value = strings.TrimSpace(value)
+	switch {
+	case value == "" && where.File != "":
+		return "", fmt.Errorf("%s is empty", where.File)
+	case value == "":
+		return "", fmt.Errorf("the variable %s is not set: it must be when serve starts", where.Env)
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
+		return "", fmt.Errorf("the content of %s cannot be a key: it has several lines, or is not ASCII",
+			where.Env+where.File)
+	}
+	return value, nil
+}
+
+// unreadKeys says which keys cannot be read, nil if all can.
+func unreadKeys(keys map[string]heldKey) error {
+	var all []error
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		if err := keys[name].err; err != nil {
+			all = append(all, cli.Usage("gateway.keys.%s: %w", name, err))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// followKeys reads the keys again, and logs what has changed.
+func (d *tenants) followKeys(settings config.Settings) {
+	before := *d.keys.Load()
+	keys := readKeys(d.r.app, settings, before)
 	d.keys.Store(&keys)
-	return nil
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		was, known := before[name]
+		switch key := keys[name]; {
+		case key.err != nil && was.err != nil && key.err.Error() == was.err.Error():
+		case key.err != nil && key.value == "":
+			d.log.Error("a held key cannot be read; requests that need it get 503", "key", name, "why", key.err)
+		case key.err != nil:
+			d.log.Error("a held key cannot be read; its last value stays in force", "key", name, "why", key.err)
+		case was.err != nil:
+			d.log.Info("a held key can be read again", "key", name)
+		case known && key.value != was.value:
+			d.log.Info("a held key has a new value", "key", name)
+		}
+	}
 }
 
 // readSecret reads a short file whole.
@@ -66,12 +112,13 @@ func readSecret(path string, most int64) (string, error) {
 }
 
 // keysOf are the keys that the server holds for a tenant, by upstream. One that the configuration
-// does not have is there without a value.
+// does not have, or that could never be read, is there without a value.
 func (d *tenants) keysOf(t tenant.Tenant) map[string]serve.Key {
 	keys := make(map[string]serve.Key, len(t.Keys))
 	for upstream, name := range t.Keys {
 		held := (*d.keys.Load())[name]
-		key := serve.Key{Name: name, Header: textproto.CanonicalMIMEHeaderKey(held.header), Value: held.value}
+		key := serve.Key{Name: name, Header: textproto.CanonicalMIMEHeaderKey(held.header), Value: held.value,
+			Unread: held.err}
 		if key.Header == "" {
 			switch upstream {
 			case "anthropic":
@@ -93,7 +140,10 @@ func (d *tenants) keysOf(t tenant.Tenant) map[string]serve.Key {
 const leastCookieKey = 32 // bytes
 
 // signInSecrets reads the secrets of a sign-in: the client's, and the key that seals cookies.
-func signInSecrets(o config.GatewayOIDC) (secret string, key []byte, err error) {
+func signInSecrets(a *cli.App, o config.GatewayOIDC) (secret string, key []byte, err error) {
+	if a.Shared.Missing != nil {
+		return "", nil, cli.Usage("gateway.oidc is for winnowd serve")
+	}
 	if o.ClientID == "" || o.Redirect == "" {
 		return "", nil, cli.Usage("gateway.oidc.issuer is set, so gateway.oidc.clientID and gateway.oidc.redirect must " +
 			"be, too")

@@ -3,6 +3,7 @@ package gateway
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -127,6 +128,26 @@ func TestRoutes_aTenantHasListsOfItsOwn(t *testing.T) {
 	for _, c := range unmetered[:12] {
 		if status, text := free.ask(c.method, c.path, "{}"); status != http.StatusNotFound { // of the provider
 			t.Errorf("without a key and a list, %s %s: %d %s", c.method, c.path, status, text)
+		}
+	}
+}
+
+// A refusal counts for the tenant that was refused, whatever refused it.
+func TestRoutes_refusalsCountForTheirTenant(t *testing.T) {
+	l := openTill(t, "", tenant.Tenant{Name: "ann", Routes: []string{"messages"}, Models: []string{"claude-*"},
+		Limits: tenant.Limits{PerMinute: 3}}, says)
+	q := asks(llmtest.Anthropic, false, "")
+	l.ask("GET", "/v1/files", "")
+	l.ask("POST", q.path, strings.Replace(q.body, "claude-", "other-", 1), "Anthropic-Version", "2023-06-01")
+	for range 2 {
+		l.ask("POST", q.path, q.body, "Anthropic-Version", "2023-06-01")
+	}
+	w := httptest.NewRecorder()
+	r := l.relays[0]
+	r.metrics.WithTenants(r.tenants.Metrics()).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, code := range []string{"route", "model", "rate"} {
+		if line := `winnow_refused_requests_total{code="` + code + `",tenant="ann"} 1`; !strings.Contains(w.Body.String(), line) {
+			t.Errorf("the metrics have no %s:\n%s", line, w.Body)
 		}
 	}
 }

@@ -111,14 +111,13 @@ func (r *Relay) Tenants(ctx context.Context, must bool) error {
 		r.log.Warn("there is no tenant yet, so nobody may ask: make one with winnowd tenant add NAME, and its token " +
 			"with winnowd tenant token add NAME")
 	}
-	if err := d.readKeys(r.settings); err != nil {
+	keys := readKeys(r.app, r.settings, nil)
+	if err := unreadKeys(keys); err != nil {
 		return err
 	}
+	d.keys.Store(&keys)
 	if o := r.settings.Gateway.OIDC; o.Issuer != "" {
-		if r.app.Shared.Missing != nil {
-			return cli.Usage("gateway.oidc is for winnowd serve")
-		}
-		secret, key, err := signInSecrets(o)
+		secret, key, err := signInSecrets(r.app, o)
 		if err != nil {
 			return err
 		}
@@ -180,7 +179,7 @@ func (d *tenants) look(ctx context.Context, always bool) (changed bool, err erro
 		if _, err := os.Stat(at); at == "" || !store.IsURL(at) && err != nil {
 			return false, nil // nobody has made a tenant
 		}
-		made, err := source.OpenBook(ctx, d.r.app, source.Changing)
+		made, err := source.OpenBook(ctx, d.r.app, source.Making)
 		if err != nil {
 			return false, err
 		}
@@ -314,12 +313,14 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*se
 	}
 	if v := m.gate.Person(g.Payer()).Verdict(now); v != nil && v.Stop {
 		left()
+		m.metrics.Refused("budget")
 		return nil, &tenant.Refusal{Kind: "budget", Message: v.Message(), After: v.Begins.Sub(now), Verdict: v,
 			Person: g.Payer()}, nil
 	}
 	pass, refused := m.gate.Enter(now)
 	if refused != nil {
 		left()
+		m.metrics.Refused(refused.Kind)
 		return nil, refused, nil
 	}
 	if access.Warning = pass.Warning; pass.First {

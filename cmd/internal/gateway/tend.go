@@ -40,9 +40,7 @@ func (d *tenants) tick(ctx context.Context) {
 	}
 	now := d.r.app.Env.Now()
 	settings, _ := d.r.inForce()
-	if err := d.readKeys(settings); err != nil { // a file may have another key now
-		d.log.Error("the keys cannot be read; those that are known stay in force", "why", err)
-	}
+	d.followKeys(settings) // a file may have another key now
 	d.save(ctx)
 	d.renew(ctx, now)
 	d.noteUse(ctx)

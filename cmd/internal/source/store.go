@@ -15,6 +15,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/shared"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
@@ -34,6 +35,19 @@ const (
 
 // ErrNoStore is how OpenStore ends if there is no store and none is to be made.
 var ErrNoStore = errors.New("there is no store yet")
+
+// ErrNoTables is how a command ends that makes no tables, for a database without any.
+var ErrNoTables = errors.New("the database has no tables of winnow")
+
+// tables ends with ErrNoTables if a database has not the tables that a command needs.
+func tables(ctx context.Context, a *cli.App, url string, needs func(shared.Versions) int64) error {
+	found, err := a.Shared.Versions(ctx, url)
+	if err != nil || needs(found) > 0 {
+		return err
+	}
+	return cli.Hint(fmt.Errorf("%w: %s", ErrNoTables, a.Shared.Redacted(url)),
+		"check its name; `winnowd store migrate` makes the tables")
+}
 
 // storeName is how the store is named: a file, sqlite:FILE, or the URL of a PostgreSQL database; ""
 // if there is no home folder.
@@ -111,14 +125,23 @@ func OpenNamed(ctx context.Context, a *cli.App, name string, want Access) (store
 	return s, nil
 }
 
-// openDatabase opens the store of a tenant in a PostgreSQL database, which the server and not this
-// command makes.
+// openDatabase opens the store of a tenant in a PostgreSQL database. The tables are made only if that
+// is wanted.
 func openDatabase(ctx context.Context, a *cli.App, url string, want Access) (store.Store, error) {
-	s, err := a.Shared.OpenStore(ctx, url, want == Reading)
-	if want == Reading && errors.Is(err, store.ErrReadOnly) { // its tables must be made or upgraded first
-		s, err = a.Shared.OpenStore(ctx, url, false)
+	var s store.Store
+	err := store.ErrReadOnly
+	if want == Reading {
+		s, err = a.Shared.OpenStore(ctx, url, true)
 	}
-	return s, err
+	if !errors.Is(err, store.ErrReadOnly) {
+		return s, err
+	}
+	if want != Making { // its tables may have to be upgraded first
+		if err := tables(ctx, a, url, func(v shared.Versions) int64 { return v.Store }); err != nil {
+			return nil, err
+		}
+	}
+	return a.Shared.OpenStore(ctx, url, false)
 }
 
 // OpenStored opens a session of the store by its id or the beginning of it.

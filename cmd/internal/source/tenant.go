@@ -61,7 +61,8 @@ func TenantLeft(a *cli.App, name string) string {
 	return file
 }
 
-// OpenBook opens the book of tenants. ErrNoStore if there is no book and none is to be made.
+// OpenBook opens the book of tenants. ErrNoStore, or in a database ErrNoTables, if there is no book
+// and none is to be made.
 func OpenBook(ctx context.Context, a *cli.App, want Access) (tenant.Book, error) {
 	at := BookAt(a)
 	if at == "" {
@@ -71,6 +72,11 @@ func OpenBook(ctx context.Context, a *cli.App, want Access) (tenant.Book, error)
 		if _, err := os.Stat(at); errors.Is(err, fs.ErrNotExist) {
 			return nil, cli.Hint(fmt.Errorf("%w of tenants at %s", ErrNoStore, at),
 				"winnowd tenant add NAME makes the first one")
+		}
+	}
+	if store.IsURL(at) && want != Making {
+		if err := tables(ctx, a, at, func(v shared.Versions) int64 { return v.Tenants }); err != nil {
+			return nil, err
 		}
 	}
 	return a.Shared.OpenBook(ctx, at, a.Env.Now)
