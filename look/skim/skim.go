@@ -258,6 +258,7 @@ func (s *skimming) add(r report.Report, newest bool) {
 
 func (s *skimming) addOlder(r report.Report) {
 	t := &s.report
+	t.Title = cmp.Or(r.Title, t.Title) // the oldest words of the user that mean something
 	t.Messages += r.Messages
 	t.Steps += r.Steps
 	t.Turns += r.Turns
