@@ -204,7 +204,8 @@ func (s *Search) listStore(ctx context.Context, p Place, path string) (found []F
 	for _, l := range sessions {
 		f := Found{
 			Product: p.Product, Source: opencodedb.Name(path, l.ID), ID: l.ID, Parent: l.ParentID,
-			Project: cmp.Or(l.Directory, l.Project), Title: session.Called(session.Info{Title: l.Title}, nil), Bytes: sizes[l.ID],
+			Project: cmp.Or(l.Directory, l.Project),
+			Title:   session.Called(session.Info{Title: l.Title}, nil), Bytes: sizes[l.ID],
 			Updated: time.UnixMilli(int64(l.Updated)), path: path, session: l.ID,
 			Measurement: Measurement{Messages: max(0, l.Messages),
 				Tokens:   l.Tokens.Prompt() + l.Tokens.Output + l.Tokens.Reasoning,

@@ -163,10 +163,12 @@ type Stratum struct {
 func Inspect(s *Session) (Report, error) {
 	window := s.window()
 	r := Report{
-		ID: s.id(), Title: session.Called(s.State.Info, s.Log), Model: s.Model.String(), Counter: s.Facts.Counter().Name(),
-		Policy: s.Policy.Name, Messages: len(s.Log), Steps: session.Steps(s.Log), Turns: len(session.Turns(s.Log)),
+		ID: s.id(), Title: session.Called(s.State.Info, s.Log), Model: s.Model.String(),
+		Counter: s.Facts.Counter().Name(), Policy: s.Policy.Name,
+		Messages: len(s.Log), Steps: session.Steps(s.Log), Turns: len(session.Turns(s.Log)),
 		Pruning:     Pruning{Candidates: []Candidate{}, Refusals: []rule.Refusal{}},
-		Constraints: []string{}, Dismissed: []string{}, Pins: append([]rule.Pin{}, s.State.Pins...), Missed: s.State.Info.Missed,
+		Constraints: []string{}, Dismissed: []string{}, Pins: append([]rule.Pin{}, s.State.Pins...),
+		Missed: s.State.Info.Missed,
 	}
 	found := s.Policy.Find(s.Planner)
 	waits := s.Policy.Waits(s.Planner, s.Next, found.Elisions)

@@ -246,7 +246,11 @@ func commandsFor(a *cli.App, n *newestSession, r resumption) []suggestion {
 		for _, arg := range args {
 			words = append(words, cli.ShellWord(arg))
 		}
-		all = append(all, suggestion{Name: "wrap", Command: strings.Join(words, " "), key: "w",
+		line := strings.Join(words, " ")
+		if r.Folder != "" && r.Folder != a.Env.Dir {
+			line = "cd " + cli.ShellWord(r.Folder) + " && " + line
+		}
+		all = append(all, suggestion{Name: "wrap", Command: line, key: "w",
 			what: "resume, pruned on the way"})
 	}
 	return append(all, suggestion{Name: "page", Command: "winnow inspect " + word + " --html session.html", key: "o",

@@ -90,7 +90,8 @@ What the model no longer sees, or never saw because it was too long to be sent, 
 The hits are grouped by session, that of the best hit first.
 
 It searches winnow's own store, which has an index of everything that was imported, relayed or said in
-it; with gateway.searchIndex false it has none, and the newest 5,000 messages are read. With --everywhere it reads the sessions of all agents where they keep them instead, each time anew.`,
+it; with gateway.searchIndex false it has none, and the newest 5,000 messages are read. With
+--everywhere it reads the sessions of all agents where they keep them instead, each time anew.`,
 		Example: `  winnow search connection refused
   winnow search '"permission denied"' --tool bash --since 7d
   winnow search connection refused --everywhere --since 7d
