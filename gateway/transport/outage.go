@@ -116,17 +116,12 @@ func (t *Transport) ask(ended chan struct{}) {
 
 // asked uses the store, unless another transport on the same server is using it under that name. The
 // channel is closed when the use has ended, with an error or without. A caller that stops waiting
-// does not cancel a use of a server: cancelling closes its connection, and a pooler then closes its
-// own to the server. After an outage a pooler has few of these, so impatient callers would close each
-// new one.
+// does not cancel the use: cancelling closes its connection, and a pooler then closes its own to the
+// server. After an outage a pooler has few of these, so impatient callers would close each new one.
 func (t *Transport) asked(name string, use func(context.Context)) <-chan struct{} {
 	t.outage.asking.Add(1)
-	kept, limit := t.engine.Store(), t.options.Patience/2
-	if _, pooled := kept.(store.Remote); pooled {
-		limit = 3 * t.options.Patience
-	}
-	ended := store.Once(kept, name, func(ctx context.Context) {
-		ctx, stop := context.WithTimeout(ctx, limit)
+	ended := store.Once(t.engine.Store(), name, func(ctx context.Context) {
+		ctx, stop := context.WithTimeout(ctx, 3*t.options.Patience)
 		defer stop()
 		t.guarded("ask the store", func() { use(ctx) })
 	})

@@ -131,6 +131,9 @@ func besiegedWith(t *testing.T, protocol llmtest.Protocol, g *gate, bad func(boo
 	for i, at := range steps {
 		ill := i >= 4 && i < 7 || i >= 30 && i < 34
 		bad(ill)
+		for !ill && !forever && g.way.Load().Lost() { // a question to the store may still be under way
+			time.Sleep(time.Millisecond)
+		}
 		g.pass(20 * time.Second)
 		g.tap.forget()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
