@@ -63,7 +63,7 @@ func TestAdvise_whatTheGatewaySaw(t *testing.T) {
 	if math.Abs(f.Gain-0.048) > 1e-9 || math.Abs(f.Error-0.05*0.048) > 1e-9 || f.Kind != advise.Tools {
 		t.Errorf("it finds %+v", f)
 	}
-	o := d.run("advise", "--store", "s.db", "--apply")
+	o := d.run("advise", "--store", "s.db", "--apply", "--all")
 	for _, want := range []string{"saves $0.0480 ± $0.0024 of $0.0480", `winnow config add gateway.tools.drop 'mcp__github__*'`,
 		`gateway.tools.drop: ["mcp__github__*"] instead of []`, "Undo with: rm "} {
 		if !strings.Contains(o.stdout, want) {
