@@ -117,7 +117,8 @@ func (t *Transport) writeAccounts() {
 		err := t.writeAccount(t.takeBeside(accounts))
 		t.accounting.Unlock()
 		if err != nil {
-			t.options.Log.Error("could not record requests beside conversations; they wait for the next one", "error", err)
+			t.options.Log.Log(context.Background(), t.gravity(err),
+				"could not record requests beside conversations; they wait for the next one", "error", err)
 			return
 		}
 	}

@@ -64,14 +64,17 @@ func (t *Transport) release(f *lineage) {
 // failed forgets what is at hand of a lineage, so that it is read from the store again.
 func (t *Transport) failed(f *lineage, what string, err error) {
 	f.loaded, f.conversations = false, nil
-	level := slog.LevelError
-	if errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrReadOnly) { // all requests meet it
-		if t.outage.refused.Swap(true) {
-			level = slog.LevelInfo
-		}
-	}
-	t.options.Log.Log(context.Background(), level, "could not "+what, "family", f.id, "error", err)
+	t.options.Log.Log(context.Background(), t.gravity(err), "could not "+what, "family", f.id, "error", err)
 	t.notice(Notice{Session: f.id, Failure: "could not " + what + ": what was decided before counts"})
+}
+
+// gravity is the level at which an error of the store is logged: that it takes no change is told once,
+// since all requests meet it.
+func (t *Transport) gravity(err error) slog.Level {
+	if (errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrReadOnly)) && t.outage.refused.Swap(true) {
+		return slog.LevelInfo
+	}
+	return slog.LevelError
 }
 
 // load reads the conversations of the lineage that the store has, unless they are at hand.
