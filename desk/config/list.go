@@ -39,7 +39,7 @@ func setting(key, value string) (jsontext.Value, error) {
 	}
 	var entries []string
 	if err := json.Unmarshal(text, &entries); err != nil || len(entries) > 0 {
-		return text, nil // what is wrong with it is said where it is checked
+		return text, nil // the check reports its errors
 	}
 	if entries, err = defaultsOf(key); err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ type location []folderName
 
 type folderName struct {
 	name    string
-	beneath bool // what is below it is meant as well
+	beneath bool // the folders below it belong to it
 }
 
 func (s *Search) located() (at location) {

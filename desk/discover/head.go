@@ -150,7 +150,7 @@ func (f *Found) understand(p Place, head []byte) bool {
 	return true
 }
 
-// titleOf is what a session is called.
+// titleOf is the title of a session.
 func titleOf(doc *format.Document) string {
 	return session.Called(doc.Session.Info, doc.Session.Messages)
 }

@@ -36,7 +36,7 @@ type response struct {
 	Usage   *usage `json:"usage"`
 }
 
-// usage is what the provider reported, as OpenRouter and LiteLLM put it.
+// usage is the provider's report, in the form of OpenRouter and LiteLLM.
 type usage struct {
 	Prompt  int      `json:"prompt_tokens"`
 	Answer  int      `json:"completion_tokens"`
@@ -52,7 +52,7 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// about is what a session has no member for.
+// about holds the facts that a session has no member for.
 type about struct {
 	System     []string       `json:"system,omitzero"`
 	Exit       jsontext.Value `json:"exitStatus,omitzero"`
@@ -61,7 +61,7 @@ type about struct {
 	Instance   string         `json:"instance,omitzero"`
 }
 
-// info is what the file says of the run as a whole.
+// info describes the whole run.
 type info struct {
 	Exit       jsontext.Value `json:"exit_status"`
 	Submission jsontext.Value `json:"submission"`
@@ -174,7 +174,7 @@ func (r *reader) say(m *session.Message, text string) {
 // code is the exit code with which an observation begins.
 var code = regexp.MustCompile(`^\s*<returncode>(-?[0-9]{1,9})</returncode>`)
 
-// output gives a call what it gave, if there is such a call.
+// output stores the output of a call, if there is such a call.
 func (r *reader) output(id, text string) bool {
 	at, ok := r.Find(id)
 	if !ok || id == "" || r.Part(at).State.Final() {

@@ -140,7 +140,7 @@ The beginning of an id or of a title is enough if no other session has it.`
   130  interrupted; nothing is half-written`
 )
 
-// wrongValue says of a flag's value that cannot be what it must be.
+// wrongValue explains why a flag refuses a value.
 func wrongValue(err error) error {
 	var wrong *pflag.InvalidValueError
 	if !errors.As(err, &wrong) {

@@ -13,7 +13,7 @@ import (
 // screenWidth is the width of a line where the terminal's is not known.
 const screenWidth = 80
 
-// sessionLine is what a session is about, on the rest of a line behind some columns: its title, cut
+// sessionLine describes a session on the rest of a line behind some columns: its title, cut
 // if it does not fit, and facts about it.
 func sessionLine(a *cli.App, columns int, title string, facts ...string) string {
 	facts = slices.DeleteFunc(facts, func(fact string) bool { return fact == "" })

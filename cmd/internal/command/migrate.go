@@ -83,7 +83,7 @@ func versionsOf(ctx context.Context, a *cli.App, name string) (v shared.Versions
 	return v, err
 }
 
-// tellTables says what was done to tables.
+// tellTables reports the change to the tables.
 func tellTables(a *cli.App, what string, from, to int64) {
 	switch {
 	case to == 0:

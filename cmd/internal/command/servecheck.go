@@ -62,7 +62,7 @@ func checkServe(s *listening) error {
 	return errors.Join(a.Tell(sound, func() { s.show(&sound, err == nil) }), err)
 }
 
-// show prints what the configuration means, and what was found.
+// show prints the meaning of the configuration, and the findings.
 func (s *listening) show(doc *soundServe, sound bool) {
 	if sound {
 		s.a.Printf("the configuration is sound\n")

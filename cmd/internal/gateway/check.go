@@ -20,7 +20,7 @@ type Finding struct {
 	Err     error  `json:"-"` // nil without a problem
 }
 
-// Finds is what there is to say about a setting.
+// Finds makes the finding about a setting.
 func Finds(setting, found string, err error) Finding {
 	if err != nil {
 		return Finding{setting, "", err.Error(), err}
