@@ -148,8 +148,9 @@ const childKey = "sessionId"
 
 // beginning is the session of a child that the call of a part began.
 type beginning struct {
-	at int // of the part in the message
-	id string
+	at    int // of the part in the message
+	id    string
+	noted chan struct{} // closed when the log has the id: the child makes no step before that
 }
 
 // outcome is how a job ended.
@@ -183,8 +184,14 @@ func (r *run) carryOut(ctx context.Context, m *session.Message, jobs []job) erro
 				working.Add(1)
 				defer working.Add(-1)
 				return r.child(within, j, c, func(id string) {
+					noted := make(chan struct{})
 					select {
-					case children <- beginning{j.at, id}:
+					case children <- beginning{j.at, id, noted}:
+					case <-ctx.Done():
+						return
+					}
+					select {
+					case <-noted:
 					case <-ctx.Done():
 					}
 				})
@@ -221,6 +228,7 @@ func (r *run) carryOut(ctx context.Context, m *session.Message, jobs []job) erro
 			if err := r.update(m); err != nil {
 				return err
 			}
+			close(c.noted)
 		case <-ctx.Done():
 		}
 	}
