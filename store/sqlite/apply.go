@@ -98,11 +98,13 @@ var steps = map[packed.Step]string{
 func (s *Store) packNew(ctx context.Context, all []*packed.Content) error {
 	return packed.Spread(len(all), func(i int) error {
 		c := all[i]
-		if err := ctx.Err(); err != nil {
+		done, err := s.reader.briefly(ctx)
+		if err != nil {
 			return err
 		}
 		var num int64 // to watch the context would take a goroutine for each
-		err := s.reader.content.QueryRowContext(context.WithoutCancel(ctx), c.Hash[:]).Scan(&num)
+		err = s.reader.content.QueryRowContext(context.WithoutCancel(ctx), c.Hash[:]).Scan(&num)
+		done()
 		if errors.Is(err, sql.ErrNoRows) {
 			c.Codec, c.Packed, err = s.packer.Compress([]byte(c.Text))
 		}

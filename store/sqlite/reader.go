@@ -13,15 +13,35 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// idleReaders is how many connections stay open for the next reader. There may be more: an
-// iteration holds one until it ends, and an iteration inside another must not wait for it.
-const idleReaders = 4
+const (
+	// idleReaders is how many connections stay open for the next reader. There may be more: an
+	// iteration holds one until it ends, and an iteration inside another must not wait for it.
+	idleReaders = 8
+	// briefReaders is how many reads that end by themselves run at one time. SQLite keeps the files
+	// open of as many connections as ever read at one time.
+	briefReaders = 8
+)
 
 // reader is the pool of connections that only read.
 type reader struct {
 	db                                                 *sql.DB
 	session, revision, messages, parts, apart, content *sql.Stmt
 	sketched                                           *sql.Stmt
+	brief                                              chan struct{} // holds one element for each brief read
+}
+
+// briefly waits until a brief read may begin. Its caller calls done when it has ended, and reads
+// nothing else until then.
+func (r *reader) briefly(ctx context.Context) (done func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case r.brief <- struct{}{}:
+		return func() { <-r.brief }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func openReader(ctx context.Context, path string, wait time.Duration) (*reader, error) {
@@ -58,7 +78,7 @@ func tryReader(ctx context.Context, path string, wait time.Duration, parameters 
 		return nil, fmt.Errorf("%w: it was written by an older version (%d, this program reads %d); "+
 			"open it for writing once to upgrade it", store.ErrReadOnly, s.version, version)
 	}
-	r := &reader{db: db}
+	r := &reader{db: db, brief: make(chan struct{}, briefReaders)}
 	return r, prepare(ctx, db,
 		prepared{&r.session, `SELECT num, info, revision, messages FROM session WHERE id = ?`},
 		prepared{&r.revision, `SELECT revision FROM session WHERE id = ?`},

@@ -40,9 +40,11 @@ func (s *Store) List(ctx context.Context) (list []store.Listing, err error) {
 // Revision returns State.Revision alone.
 func (s *Store) Revision(ctx context.Context, id string) (revision int64, err error) {
 	defer s.explain(ctx, "revision", id, &err)
-	if err := ctx.Err(); err != nil {
+	done, err := s.reader.briefly(ctx)
+	if err != nil {
 		return 0, err
 	}
+	defer done()
 	// A row that is read by its key waits for nobody; to watch the context would take a goroutine.
 	err = s.reader.revision.QueryRowContext(context.WithoutCancel(ctx), id).Scan(&revision)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -54,6 +56,11 @@ func (s *Store) Revision(ctx context.Context, id string) (revision int64, err er
 // State returns all that is known about a session except its messages.
 func (s *Store) State(ctx context.Context, id string) (state store.State, err error) {
 	defer s.explain(ctx, "state", id, &err)
+	done, err := s.reader.briefly(ctx)
+	if err != nil {
+		return state, err
+	}
+	defer done()
 	now, err := s.reader.at(ctx, id)
 	if err != nil {
 		return state, err
