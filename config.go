@@ -157,7 +157,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Counter == nil {
 		switch name := c.Settings.Counter; {
-		case c.Settings.Policy != policy.Balanced && name == "auto", name == "chars4":
+		case !policy.Sound(c.Settings.Policy) && name == "auto", name == "chars4":
 			c.Counter = token.Chars4{} // what the specification counts with
 		case name == "auto", name == "linear":
 			c.Counter = token.Linear{}

@@ -178,7 +178,8 @@ type BeginOptions struct {
 	Held bool
 	// Fold: where no model is asked for summaries, the past may be folded before the request, for
 	// the reasons for which Observe folds it. It is for a program that learns what calls gave back
-	// with the next request only, so that Observe knows nothing of it.
+	// with the next request only, so that Observe knows nothing of it. Where the provider's cache is
+	// cold and compaction.coldFold is set, every program's past may be.
 	Fold bool
 }
 
@@ -198,19 +199,19 @@ func (e *Engine) Begin(ctx context.Context, id string, options ...BeginOptions) 
 	}
 	waits := e.asks() || e.config.Queue && e.policy.Pivot.SummaryAlone
 	o.Fold = o.Fold && !o.Held && !(e.policy.Auto && waits)
-	plan, occasion, tries, err := e.planRequest(ctx, id, o)
+	plan, occasion, tries, err := e.planRequest(ctx, id, o, e.policy.ColdFold > 0 && !o.Held)
 	if err != nil {
 		return Outcome{}, err
 	}
 	var out Outcome
-	if o.Fold && plan.Fold {
+	if occasion.Folds && plan.Fold {
 		if tries <= 2 {
 			if err := e.foldNow(ctx, id, plan, &out); err != nil {
 				return out, err
 			}
 		}
 		o.Fold = false
-		if plan, occasion, _, err = e.planRequest(ctx, id, o); err != nil {
+		if plan, occasion, _, err = e.planRequest(ctx, id, o, false); err != nil {
 			return out, err
 		}
 	}
@@ -229,16 +230,16 @@ func (e *Engine) Begin(ctx context.Context, id string, options ...BeginOptions) 
 }
 
 // planRequest plans what is done before a request. tries are the attempts to fold since one helped,
-// with the one that is planned.
-func (e *Engine) planRequest(ctx context.Context, id string, o BeginOptions) (
+// with the one that is planned. cold: a fold may come where the cache is cold.
+func (e *Engine) planRequest(ctx context.Context, id string, o BeginOptions, cold bool) (
 	plan policy.Decision, occasion policy.Occasion, tries int, err error,
 ) {
 	err = e.locked(ctx, "begin", id, func(l *live) {
 		var state policy.State
 		state, occasion = e.starting(l)
-		occasion.Held, occasion.Folds = o.Held, o.Fold
+		occasion.Held, occasion.Folds = o.Held, o.Fold || cold && occasion.Cold
 		plan = e.policy.Plan(state, occasion)
-		if o.Fold && plan.Fold {
+		if occasion.Folds && plan.Fold {
 			l.turn.folds++
 		}
 		tries = l.turn.folds

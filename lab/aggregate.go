@@ -38,6 +38,9 @@ func (l *Lab) report(sessions []Recorded, skipped []Skipped) Report {
 	} else {
 		c.inSample()
 	}
+	if base >= 0 {
+		r.Gaps = c.gaps()
+	}
 	r.compare(base, c.advise())
 	return r
 }

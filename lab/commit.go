@@ -76,7 +76,7 @@ func (r *run) hide(e rule.Elision) {
 	at, ok := r.trace.parts[e.Part]
 	if !ok {
 		r.forget(e.Part)
-		at = partItems{-1, -1, -1}
+		at = partItems{text: -1, input: -1, output: -1}
 	}
 	left := r.facts.Count(e.Shown)
 	set := func(i int32) {

@@ -170,10 +170,10 @@ func (r *run) paid(summary string) float64 {
 
 // asked is what a request for a summary sends, what of that the cache has, and what it costs. It
 // extends the last request; alone it is one of its own, without system prompt and tools, that no
-// cache has, as the letter asks.
+// cache has, as the letter asks, and everybody where the cache is cold.
 func (r *run) asked(alone bool) (prompt, cached int, cost float64) {
 	prompt = r.layout.total()
-	if alone {
+	if alone || r.sent == 0 {
 		return prompt, 0, float64(prompt) * r.terms.Price.For(prompt).Input / 1e6
 	}
 	prompt += r.trace.Base

@@ -23,6 +23,7 @@ const (
 	mask      = "mask"      // at every step, hide all outputs but those of the newest steps
 	clearing  = "clear"     // hide all outputs but the newest when the prompt reaches a size
 	warm      = "warm"      // after a policy: keep the cache warm during pauses
+	cold      = "cold"      // after a policy: compact where the cache is cold
 	economic  = "economic"  // in place of a number of tokens: compact when it pays
 )
 
@@ -40,10 +41,10 @@ func Usual() []string {
 
 // Forms describes how policies are written, for errors and help.
 func Forms() string {
-	return "nothing, compact, compact@168k, compact@84%, compact@economic, classic, aggressive, balanced, " +
+	return "nothing, compact, compact@168k, compact@84%, compact@economic, careful, balanced, thrifty, classic, aggressive, " +
 		"supersede, mask:STEPS, clear:KEEP@TRIGGER, clear:KEEP@TRIGGER+LEAST, config or the path of a winnow.jsonc; " +
-		"each may be followed by /compact@168k, /compact@economic, /200k (a window), /nolimit or /warm:5 (requests " +
-		"that keep the cache during a pause)"
+		"each may be followed by /compact@168k, /compact@economic, /cold@120k (compaction of a cold cache), /200k " +
+		"(a window), /nolimit or /warm:5 (requests that keep the cache during a pause)"
 }
 
 // room is the window, in tokens, of policies that compact at a size of their own: wide enough not
@@ -52,7 +53,7 @@ const room = 1_000_000
 
 // Named makes the policy that a word names:
 //
-//   - classic, aggressive and balanced, with these options;
+//   - classic, aggressive and balanced, with these options, careful and thrifty with their own;
 //   - nothing, which keeps all and has no limit; compact, which folds when the window is full,
 //     compact@168k at 168,000 tokens, compact@84% at that share of the window, compact@economic
 //     when it has become worth what it costs;
@@ -63,7 +64,8 @@ const room = 1_000_000
 //   - config, or the path of a winnow.jsonc: what file makes of it, of "" for config. A nil file
 //     knows none.
 //
-// After any of them /compact@168k folds at 168,000 tokens and /compact@economic when it pays, /200k
+// After any of them /compact@168k folds at 168,000 tokens, /compact@economic when it pays and
+// /cold@120k from that size on where the cache is cold; /200k
 // is a window in place of the model's, /nolimit takes it away, and /warm:5 keeps the provider's
 // cache during pauses with five requests at most where that pays. The error of a word is a
 // *WordError.
@@ -102,11 +104,17 @@ func Named(spec string, defaults policy.Options, file func(path string) (Setup, 
 			if s, err = s.compacting(spec, strings.TrimPrefix(a, Compact+"@")); err != nil {
 				return s, err
 			}
+		case strings.HasPrefix(a, cold+"@"):
+			n, err := ParseTokens(strings.TrimPrefix(a, cold+"@"))
+			if err != nil || n < leastWindow {
+				return s, bad(spec, "%q is not a number of tokens; write cold@100k", a)
+			}
+			s.Policy.ColdFold = n
 		default:
 			n, err := ParseTokens(a)
 			if err != nil || n < leastWindow {
 				return s, bad(spec, "%q is neither a window of %s tokens or more nor compact@TOKENS nor "+
-					"compact@economic nor nolimit nor warm:REQUESTS", a, "1,000")
+					"compact@economic nor cold@TOKENS nor nolimit nor warm:REQUESTS", a, "1,000")
 			}
 			s.Window, windowed = n, true
 		}
@@ -154,6 +162,9 @@ func isFile(base string) bool { return fileEnd(base) == len(base) }
 // based makes the policy itself, without suffixes.
 func based(spec, base string, defaults policy.Options) (Setup, error) {
 	switch base {
+	case policy.Careful, policy.Thrifty:
+		defaults = policy.WishOf(base).Apply(defaults)
+		fallthrough
 	case policy.Classic, policy.Aggressive, policy.Balanced:
 		p, _ := policy.New(base, defaults)
 		return Setup{Policy: p, Settings: map[string]string{"policy": strconv.Quote(base)}}, nil
@@ -215,7 +226,7 @@ func foreign(defaults policy.Options, rules []rule.Rule, when schedule.Schedule)
 	p.Rules, p.Schedule, p.Guard = rules, when, &rule.Guard{}
 	p.Prune, p.Auto, p.Budget.Auto = len(rules) > 0, true, true
 	p.Budget.Thresholds, p.First, p.Outline = nil, rule.FirstSend{}, 0
-	return Setup{Policy: p}
+	return Setup{Policy: p, Foreign: true}
 }
 
 // compacting sets the size, or share of the window, at which the policy compacts. Policies outside

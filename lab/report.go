@@ -37,6 +37,9 @@ type Report struct {
 	Holdout  []Choice `json:"holdout,omitzero"`
 	Unheld   string   `json:"unheld,omitzero"`
 	InSample []string `json:"inSample,omitzero"`
+	// Gaps compares winnow with simple policies that miss as many steps; nil if fewer than two of
+	// these were replayed.
+	Gaps []Gap `json:"gaps,omitzero"`
 	// Advice is nil if there is too little evidence.
 	Advice *Advice `json:"advice,omitzero"`
 	// Unadvised says why Advice is nil.

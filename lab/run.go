@@ -33,6 +33,8 @@ type Setup struct {
 	// Settings are the configuration keys, with JSON values, that make the engine do this. nil if
 	// it cannot: such a policy is compared and never recommended.
 	Settings map[string]string
+	// Foreign: its rules are not the engine's.
+	Foreign bool
 	// KeepWarm is how many requests at most keep the provider's cache during a pause, as the
 	// gateway's keepWarm. 0: none.
 	KeepWarm int
@@ -230,7 +232,7 @@ func (r *run) begin(k int) error {
 		}
 	}
 	o := policy.Occasion{Starting: true, Cold: cold && r.terms.Lifetime > 0, Held: r.unsure(k)}
-	o.Folds = r.opts.FoldsFirst && !o.Held && !(r.model.BoundReasoning && r.inRound())
+	o.Folds = (r.opts.FoldsFirst || o.Cold) && !o.Held && !(r.model.BoundReasoning && r.inRound())
 	d := r.starting(o)
 	if o.Folds && d.Fold {
 		if err := r.folds(k, d); err != nil {

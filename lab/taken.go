@@ -2,8 +2,6 @@ package lab
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -30,14 +28,12 @@ func (t *Trace) Outputs() []Taken {
 			if p.Type != session.ToolPart || !p.State.Final() {
 				continue
 			}
-			item := t.parts[p.ID].output
-			number := p.ID[strings.LastIndexByte(p.ID, '.')+1:] // as bare makes it
-			part, err := strconv.Atoi(number)
-			if err != nil || item < 0 {
+			of := t.parts[p.ID]
+			if of.output < 0 {
 				continue
 			}
-			at[item] = len(all)
-			all = append(all, Taken{Message: int(t.origin[i]), Part: part, Tokens: t.items[item].tokens})
+			at[of.output] = len(all)
+			all = append(all, Taken{Message: of.message, Part: of.part, Tokens: t.items[of.output].tokens})
 		}
 	}
 	take := func(o occurrence) {

@@ -27,7 +27,8 @@ func TestToy_pivot(t *testing.T) {
 }
 
 // What a request for a summary costs behind step 2, of 178 tokens, 100 of them system prompt and
-// tools: extending the last request, of which the cache has what it kept, and alone.
+// tools: extending the last request, of which the cache has what it kept, and alone, as where the
+// cache is cold.
 func TestToy_summaryRequest(t *testing.T) {
 	trace, terms := three().trace(), plain()
 	r := newRun(t.Context(), trace, folding(nothing(), 1_000), Options{Terms: &terms, Summarizer: writes(words("s", 12))})
@@ -47,7 +48,7 @@ func TestToy_summaryRequest(t *testing.T) {
 	}{
 		{"the cache has all of it", 140, 140, false, 178, 178, 178 * 1},
 		{"something was left out", 140, 120, false, 178, 120, 120*1 + 58*12},
-		{"the cache is cold", 0, 0, false, 178, 0, 178 * 12},
+		{"the cache is cold", 0, 0, false, 78, 0, 78 * 10},
 		{"alone", 140, 140, true, 78, 0, 78 * 10},
 	} {
 		r.sent, r.kept = c.sent, c.kept

@@ -35,7 +35,6 @@ type Trace struct {
 	declared  report.Declared
 	directory string
 	log       []session.Message
-	origin    []int32 // position of each of these messages in the session
 	steps     []step
 	parts     map[string]partItems
 	items     []item
@@ -78,7 +77,10 @@ type edit struct {
 }
 
 // partItems are the positions of a part's items; -1 if it has no such item.
-type partItems struct{ text, input, output int32 }
+type partItems struct {
+	text, input, output int32
+	message, part       int // position in the session
+}
 
 // Session is the log as it is replayed, with the ids that events name.
 func (t *Trace) Session() session.Session {
@@ -115,10 +117,15 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 	facts := rule.NewFacts(counter)
 	var last session.Millis // when the newest step ended
 	before := 0
-	for i := range s.Messages {
-		m, ok := bare(s.Messages[i], len(t.log))
+	for i := 0; i < len(s.Messages); i++ {
+		m, places, ok := bare(&s.Messages[i], i, len(t.log), 0)
 		if !ok {
 			continue
+		}
+		for ; i+1 < len(s.Messages) && oneStep(&s.Messages[i], &s.Messages[i+1]); i++ {
+			more, at, _ := bare(&s.Messages[i+1], i+1, len(t.log), len(m.Parts))
+			m.Parts, places = append(m.Parts, more.Parts...), append(places, at...)
+			m.Time.Completed = max(m.Time.Completed, more.Time.Created, more.Time.Completed)
 		}
 		if reported := m.Tokens; m.Role == session.Assistant && reported != nil && reported.Prompt() > 0 && t.Base < 0 {
 			t.Base, t.BaseKnown = max(0, reported.Prompt()-before), true
@@ -138,13 +145,13 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 			t.steps[number].ends = true
 		}
 		for j := range m.Parts {
-			t.add(&m.Parts[j], number, m.Role == session.Assistant, facts)
+			t.add(&m.Parts[j], places[j], number, m.Role == session.Assistant, facts)
 		}
 		if m.Role == session.Assistant {
 			last = max(last, m.Time.Created, m.Time.Completed) // a user's message does not use the cache
 		}
 		before += messageTokens(&m, facts)
-		t.log, t.origin = append(t.log, m), append(t.origin, int32(i))
+		t.log = append(t.log, m)
 	}
 	if n := len(t.steps); n > 0 {
 		t.steps[n-1].ends = true
@@ -169,9 +176,9 @@ func (s *step) answered(m *session.Message) {
 }
 
 // add appends the items of a part.
-func (t *Trace) add(p *session.Part, number int, produced bool, facts *rule.Facts) {
+func (t *Trace) add(p *session.Part, place [2]int, number int, produced bool, facts *rule.Facts) {
 	size := facts.Size(p)
-	at := partItems{-1, -1, -1}
+	at := partItems{-1, -1, -1, place[0], place[1]}
 	file := t.understand(p, number)
 	put := func(tokens int, text string, input bool) int32 {
 		t.items = append(t.items, item{
@@ -211,11 +218,26 @@ func (t *Trace) understand(p *session.Part, number int) (file string) {
 	return file
 }
 
-// bare is a message with only the parts that are items; ok is false if nothing remains. Ids are
-// replaced.
-func bare(m session.Message, at int) (bareMessage session.Message, ok bool) {
+// parallel is the most time between two messages that are one answer: no model begins another one
+// sooner. Some logs have each of an answer's calls in a message of its own.
+const parallel = 1500 * time.Millisecond
+
+// oneStep reports whether a message is the rest of the answer before it.
+func oneStep(before, m *session.Message) bool {
+	calls := func(p session.Part) bool { return p.Type == session.ToolPart && p.State != nil }
+	gap := time.Duration(m.Time.Created-before.Time.Created) * time.Millisecond
+	return before.Role == session.Assistant && m.Role == session.Assistant && !before.IsSummary() && !m.IsSummary() &&
+		before.Time.Created > 0 && 0 <= gap && gap <= parallel &&
+		slices.ContainsFunc(before.Parts, calls) && slices.ContainsFunc(m.Parts, calls)
+}
+
+// bare is a message with only the parts that are items, and their places in the session; ok is
+// false if nothing remains. Ids are replaced: at is the position of the message in the log, first
+// the number of its first part.
+func bare(from *session.Message, i, at, first int) (m session.Message, places [][2]int, ok bool) {
+	m = *from
 	if m.Marker() != nil || m.IsSummary() || m.Companion() != "" {
-		return m, false
+		return m, nil, false
 	}
 	parts := make([]session.Part, 0, len(m.Parts))
 	for j, p := range m.Parts {
@@ -232,12 +254,12 @@ func bare(m session.Message, at int) (bareMessage session.Message, ok bool) {
 		default:
 			continue
 		}
-		p.ID = fmt.Sprintf("p%d.%d", at, j) // ids differ by product, and some products repeat them
-		parts = append(parts, p)
+		p.ID = fmt.Sprintf("p%d.%d", at, first+len(parts)) // ids differ by product, and some products repeat them
+		parts, places = append(parts, p), append(places, [2]int{i, j})
 	}
 	m.ID = fmt.Sprintf("m%d", at)
 	m.Parts = parts
-	return m, len(parts) > 0
+	return m, places, len(parts) > 0
 }
 
 func textOf(p *session.Part) string {

@@ -107,6 +107,7 @@ func Load(s Sources) (Loaded, error) {
 	if err := l.Settings.Validate(); err != nil {
 		return l, l.Blame(err)
 	}
+	l = l.Wished("")
 	l.Settings.Permissions = append(l.Settings.Permissions, l.denied...)
 	return l, nil
 }

@@ -102,7 +102,7 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 		{"a threshold beyond the context", `{"compaction": {"threshold": {"anthropic/*": 1.5}}}`, `compaction.threshold: for "anthropic/*": 1.5 is neither a fraction of the context, which is at most 1, nor a number of tokens: did you mean 0.15?`},
 		{"a threshold in thousands", `{"compaction": {"threshold": {"*": 0.5, "openai/gpt-*": 150}}}`, `compaction.threshold: for "openai/gpt-*": 150 is 150 tokens: did you mean 150000?`},
 		{"a reserve below nothing", `{"compaction": {"reserved": -1}}`, `1:17: compaction.reserved: -1: give 0 or more tokens`},
-		{"not a value", `{"policy": "letter"}`, `policy: unknown policy "letter"; use classic, aggressive or balanced`},
+		{"not a value", `{"policy": "letter"}`, `policy: unknown policy "letter"; use careful, balanced, thrifty, classic or aggressive`},
 		{"a negative number", `{"compaction": {"minimum": -1}}`, `compaction.minimum: -1: give 0 or more`},
 		{"a model without a provider", `{"compaction": {"model": "haiku"}}`, `compaction.model: "haiku" is not a model; write provider/model`},
 		{"a temperature that no provider takes", `{"compaction": {"temperature": 2.5}}`, `compaction.temperature: 2.5: give a number from 0 to 2, or null`},

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/plan/settings"
 )
 
@@ -26,7 +27,7 @@ type consent func(own, theirs jsontext.Value, paid bool) (taken jsontext.Value, 
 // projectMay is what a project's file may set, beside the strategies: see mayOf. Only the user may
 // set a key that is not in it, so that a forgotten key is safe.
 var projectMay = map[string]consent{
-	"policy":                    anything,
+	"policy":                    frugal,
 	"schedule":                  anything,
 	"counter":                   anything,
 	"compaction.prune":          anything,
@@ -37,6 +38,7 @@ var projectMay = map[string]consent{
 	"compaction.threshold":      unpaid,
 	"compaction.reserved":       unpaid,
 	"compaction.keep":           unpaid,
+	"compaction.coldFold":       unpaid,
 	"compaction.userMessages":   unpaid,
 	"compaction.background":     only("false"),
 	"compaction.summarizer":     only(`"offline"`),
@@ -65,6 +67,15 @@ func anything(_, theirs jsontext.Value, _ bool) (jsontext.Value, string) { retur
 func unpaid(own, theirs jsontext.Value, paid bool) (jsontext.Value, string) {
 	if paid {
 		return own, "it decides when summaries are written, and yours are written by a model"
+	}
+	return theirs, ""
+}
+
+// frugal accepts any policy but, where summaries cost something, the one that decides when they are
+// written.
+func frugal(own, theirs jsontext.Value, paid bool) (jsontext.Value, string) {
+	if string(theirs) == `"`+policy.Thrifty+`"` {
+		return unpaid(own, theirs, paid)
 	}
 	return theirs, ""
 }

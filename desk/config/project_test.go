@@ -124,7 +124,7 @@ func TestLoad_aProjectsFileReachesNobodyAndCostsNothing(t *testing.T) {
 		"policy": always, "schedule": always, "counter": always, "compaction.prune": always, "compaction.protect": always, "compaction.minimum": always,
 		"compaction.protectTurns": always,
 		"compaction.auto":         whereItIsFree, "compaction.threshold": whereItIsFree, "compaction.reserved": whereItIsFree,
-		"compaction.keep": whereItIsFree, "compaction.userMessages": whereItIsFree,
+		"compaction.keep": whereItIsFree, "compaction.coldFold": whereItIsFree, "compaction.userMessages": whereItIsFree,
 		"compaction.background": func(_, after Settings, _ bool) bool { return !*after.Compaction.Background },
 		"compaction.summarizer": func(_, after Settings, _ bool) bool { return after.Compaction.Summarizer == "offline" },
 		"compaction.protectedTools": func(b, a Settings, _ bool) bool {

@@ -35,8 +35,8 @@ func another(key, now string) string {
 // drawn is all that a policy is made of, as a text.
 func drawn(s Settings) string {
 	p := s.NewPolicy()
-	text := fmt.Sprintf("%+v %+v %+v %+v %v %v %v %v %+v %v", p.Budget, p.Pivot, p.Schedule, *p.Guard, p.Markers(), p.Auto,
-		p.Prune, p.Background, p.First, p.Outline)
+	text := fmt.Sprintf("%+v %+v %+v %+v %v %v %v %v %+v %v %v", p.Budget, p.Pivot, p.Schedule, *p.Guard, p.Markers(), p.Auto,
+		p.Prune, p.Background, p.First, p.Outline, p.ColdFold)
 	for _, r := range p.Rules {
 		text += fmt.Sprintf("\n%s %+v", r.Name(), r)
 	}

@@ -103,7 +103,7 @@ func (o Output) result() (winnow.CompactingResult, error) {
 // counts reports why the engine would not take a summary, so that it can be asked for elsewhere.
 // The policies of the letter take any.
 func counts(a *pivot.Answer, c winnow.Compacting) error {
-	if a == nil || c.Policy != policy.Balanced {
+	if a == nil || !policy.Sound(c.Policy) {
 		return nil
 	}
 	return pivot.Validate(*a, token.Linear{}.Count(a.Text), c.Tokens)

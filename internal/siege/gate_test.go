@@ -26,6 +26,7 @@ import (
 	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/cache"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/wire"
@@ -269,6 +270,7 @@ type gate struct {
 	// patience is how long a request waits for the gateway's own work; 0 is the default.
 	patience time.Duration
 	counter  token.Counter // nil is the default
+	memory   *cache.Pool   // of engine and transport; nil: each has its own
 	now      atomic.Int64  // milliseconds; it grows with each look
 	way      atomic.Pointer[transport.Transport]
 }
@@ -310,9 +312,10 @@ func (g *gate) restart() {
 	if g.direct {
 		base, now = g.tap.base, time.Now
 	}
-	engine := must(winnow.Open(winnow.Config{Settings: &set, Store: g.store, Now: now, Counter: g.counter}))
+	engine := must(winnow.Open(winnow.Config{Settings: &set, Store: g.store, Now: now, Counter: g.counter,
+		Cache: g.memory}))
 	g.way.Store(transport.New(engine, transport.Options{Base: base, Mode: g.mode, Log: g.log, Now: now,
-		Patience: g.patience}))
+		Patience: g.patience, Cache: g.memory}))
 }
 
 func (g *gate) clock() time.Time { return time.UnixMilli(g.now.Add(1)) }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/tworuns"
+	"github.com/winnowhq/winnow/store/cache"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
@@ -277,7 +278,8 @@ func TestSoak(t *testing.T) {
 	kept := must(sqlite.Open(t.Context(), sqlite.Config{Path: path}))
 	t.Cleanup(func() { kept.Close() })
 	up := saying(t)
-	g := &gate{store: kept, log: slog.New(slog.DiscardHandler), direct: true}
+	g := &gate{store: kept, log: slog.New(slog.DiscardHandler), direct: true,
+		memory: cache.NewPool(64 << 20)} // it is full before the first look
 	g.open(t, up.URL)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: sessions}}
 	workers := make([]*worker, sessions)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/plan/pivot"
@@ -107,6 +108,51 @@ func TestBegin_foldsWhereTheNewestResultsFillTheWindow(t *testing.T) {
 				if again, err := e.Begin(ctx, id, c.begins); err != nil || again.Compacted != nil {
 					t.Errorf("a second time: %+v, %v", again.Compacted, err)
 				}
+			}
+		})
+	}
+}
+
+// After a night all of a long session would be written to the cache anew: with compaction.coldFold it
+// is folded before, also where a model is asked for the summary.
+func TestBegin_foldsALongSessionAfterANight(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		coldFold int
+		wait     time.Duration
+		held     bool
+		folds    bool
+	}{
+		{"it is long enough", 50_000, 10 * time.Hour, false, true},
+		{"nothing is set", 0, 10 * time.Hour, false, false},
+		{"a minute later", 50_000, time.Minute, false, false},
+		{"nothing that was sent may change", 50_000, 10 * time.Hour, true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			set := settings.Default()
+			set.Compaction.ColdFold = c.coldFold
+			w := newWaited(t, func(config *winnow.Config) {
+				config.Settings, config.Summarizer = &set, asked{offline.New()}
+			})
+			w.user("When is high water?")
+			for i := range 10 {
+				w.fetches(fmt.Sprintf("https://tides.example/%d", i), 8_000)
+			}
+			w.says("At noon.")
+			if _, err := w.Observe(t.Context(), w.id, session.Usage{Input: 82_000, Output: 10}); err != nil {
+				t.Fatal(err)
+			}
+			w.wait(c.wait)
+			w.user("And tomorrow?")
+			out, err := w.Begin(t.Context(), w.id, winnow.BeginOptions{Held: c.held})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if folds := out.Compacted != nil; folds != c.folds {
+				t.Fatalf("folds is %v, want %v: %+v", folds, c.folds, out.Refusals)
+			}
+			if c.folds && out.Compacted.TokensAfter*2 > out.Compacted.TokensBefore {
+				t.Errorf("%d tokens became %d", out.Compacted.TokensBefore, out.Compacted.TokensAfter)
 			}
 		})
 	}

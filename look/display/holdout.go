@@ -2,26 +2,28 @@ package display
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
-// HeldOut is what choosing is worth on sessions that were held out of the choice.
-type HeldOut struct {
+// Evidence is a table for one claim: that a choice is worth something on sessions that were held out
+// of it, that simple policies cost more.
+type Evidence struct {
 	Title, Under string
 	Words        []string // sentences
-	Heads        []string // of the rows: what was held out and what was chosen, then figures
+	Heads        []string // of the rows: two words, then figures
 	Rows         [][]string
 }
 
-// HeldOuts lists the choices of a report.
-func HeldOuts(r *lab.Report) []HeldOut {
-	var out []HeldOut
+// EvidenceOf lists the choices of a report, and compares them with simple policies.
+func EvidenceOf(r *lab.Report) []Evidence {
+	var out []Evidence
 	for i := range r.Holdout {
 		c := &r.Holdout[i]
-		one := HeldOut{Title: "Held out", Under: "what was chosen on the other sources, judged on each",
+		one := Evidence{Title: "Held out", Under: "what was chosen on the other sources, judged on each",
 			Heads: []string{"held out", "chosen", "steps", "ratio", "missed"}}
 		if r.By == lab.BySessions {
 			one.Under = "what was chosen on the other sessions, judged on each part"
@@ -48,7 +50,49 @@ func HeldOuts(r *lab.Report) []HeldOut {
 		}
 		out = append(out, one)
 	}
+	if len(r.Gaps) > 0 {
+		out = append(out, againstSimple(r))
+	}
 	return out
+}
+
+// againstSimple compares winnow with the best simple policies at as many missed steps.
+func againstSimple(r *lab.Report) Evidence {
+	one := Evidence{Title: "Against simple policies", Under: "at as many missed steps",
+		Words: []string{"Simple policies keep everything, compact at any size, or clear old outputs; a mixture of two " +
+			"costs and misses as much in between."},
+		Heads: []string{"winnow", "simple", "missed", "ratio", "of simple", "less", "90 %"}}
+	triggers := slices.ContainsFunc(r.Gaps, func(g lab.Gap) bool { return g.Triggered != nil })
+	if triggers {
+		one.Words = append(one.Words, "The last two columns compare with simple policies that also keep the cache warm "+
+			"or compact where it is cold.")
+		one.Heads = append(one.Heads, "less", "90 %")
+	}
+	for i := range r.Gaps {
+		g := &r.Gaps[i]
+		row := []string{g.Name, g.Against, quantity.Decimal(g.MissedStepsPer100, 2), Ratio(g.Ratio), Ratio(g.Simple),
+			less(g.Less), lessWithin(g.Within)}
+		switch {
+		case g.Triggered != nil:
+			row = append(row, less(*g.Triggered), lessWithin(g.TriggeredWithin))
+		case triggers:
+			row = append(row, "", "")
+		}
+		one.Rows = append(one.Rows, row)
+	}
+	return one
+}
+
+// less is a share of a bill that is saved, in percent.
+func less(share float64) string {
+	return strings.Replace(quantity.Decimal(100*share, 1), "-", "−", 1) + " %"
+}
+
+func lessWithin(r lab.Range) string {
+	if !r.Known() {
+		return ""
+	}
+	return strings.ReplaceAll(quantity.Decimal(100*r.Low, 1)+" to "+quantity.Decimal(100*r.High, 1), "-", "−")
 }
 
 // Unheld says that what a sweep shows was chosen on the sessions that it is judged on, or why

@@ -60,7 +60,7 @@ func Reported(w report.Window) *report.Verdict {
 
 // Formula says in words what the verdict of a policy counts of a report.
 func Formula(policyName string) string {
-	if policyName == policy.Balanced {
+	if policy.Sound(policyName) {
 		return "including cache writes and later messages"
 	}
 	return "input + cache reads + output, as " + policyName + " counts"

@@ -75,7 +75,7 @@ type replayDocument struct {
 	Advice                    *adviceView
 	pictures
 	policyTable
-	HeldOut          []display.HeldOut
+	HeldOut          []display.Evidence
 	Unheld, Products []string // sentences
 	Changes          []changeList
 	Subject          string
@@ -253,7 +253,7 @@ func (d *replayDocument) about() {
 // heldOut says what choosing is worth on sessions that were held out of the choice, and what
 // reaches products that read no configuration of winnow.
 func (d *replayDocument) heldOut() {
-	for _, held := range display.HeldOuts(d.r) {
+	for _, held := range display.EvidenceOf(d.r) {
 		for k := range held.Words {
 			held.Words[k] = visible(held.Words[k])
 		}

@@ -290,7 +290,7 @@ func (s *skimming) addOlder(r report.Report) {
 // stops reports whether the backward scan ends in a stretch: the letter's does at what is left out
 // already, and that of balanced passes over it.
 func (s *skimming) stops(r report.Report) bool {
-	return r.Window.Elided > 0 && s.settings.Policy != policy.Balanced
+	return r.Window.Elided > 0 && !policy.Sound(s.settings.Policy)
 }
 
 func sum(to, from map[string]int) {
@@ -394,6 +394,6 @@ func (s *skimming) finish() report.Report {
 		r.Constraints = append(r.Constraints, c.Text)
 	}
 	r.ByRule = report.ByRule(r.Candidates, r.Omitted)
-	r.Window.Judge(r.Policy == policy.Balanced)
+	r.Window.Judge(policy.Sound(r.Policy))
 	return r
 }

@@ -11,7 +11,7 @@ func (pg *page) holdout(r *lab.Report) {
 		pg.gap()
 		pg.words(span{}, normal, text, 8)
 	}
-	for _, held := range display.HeldOuts(r) {
+	for _, held := range display.EvidenceOf(r) {
 		pg.heading(held.Title, held.Under)
 		for _, text := range held.Words {
 			pg.words(span{}, normal, text, 8)
@@ -22,7 +22,7 @@ func (pg *page) holdout(r *lab.Report) {
 }
 
 // folds is the table of what was chosen while something was held out.
-func (pg *page) folds(held display.HeldOut) {
+func (pg *page) folds(held display.Evidence) {
 	rows := append([][]string{held.Heads}, held.Rows...)
 	widths := make([]int, len(held.Heads))
 	for _, row := range rows {

@@ -136,7 +136,8 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	first := p.firstSend(s, o, d.Commit)
 	d.Commit, d.First = append(d.Commit, first...), len(first)
 	d.Fold = o.FoldAsked || over && p.Auto
-	pays := p.Auto && (o.StepEnded || o.Starting && o.Folds) && !o.Summary && p.foldPays(s)
+	pays := p.Auto && (o.StepEnded || o.Starting && o.Folds) && !o.Summary && p.foldPays(s) ||
+		p.Auto && o.Starting && o.Folds && o.Cold && p.foldsCold(s)
 	d.Fold, d.Pays = d.Fold || pays, pays && !over
 	d.Prepare = !d.Fold && o.StepEnded && !o.Summary && p.prepares(s, o, d.Verdict)
 	if d.Fold && over && !pays && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {

@@ -17,6 +17,8 @@ const (
 	Classic    = "classic"
 	Aggressive = "aggressive"
 	Balanced   = "balanced"
+	Careful    = "careful"
+	Thrifty    = "thrifty"
 )
 
 // Policy is a choice of rules, schedule, thresholds and pivot settings. It is a value: nothing it
@@ -41,6 +43,9 @@ type Policy struct {
 	StepMarkers bool
 	Budget      budget.Settings
 	Pivot       pivot.Settings
+	// ColdFold is the size of a prompt, in tokens, from which on the past is folded where the cache
+	// is cold; 0: that is no reason.
+	ColdFold int
 	// Prune and Auto are the two switches of the configuration.
 	Prune, Auto bool
 	// Background: what a fold needs is prepared before it must come, while the work goes on.
@@ -65,6 +70,7 @@ type Options struct {
 	Reserved                *int // tokens; nil: min(20000, output)
 	Threshold               map[string]budget.Threshold
 	Keep                    int // tokens of the tail; pivot.KeepAuto
+	ColdFold                int // tokens; see Policy.ColdFold
 	UserMessages            int // tokens
 	Protect, Minimum, Turns int
 	ProtectedTools          []string
@@ -115,7 +121,7 @@ func (p Policy) Backward() (b rule.Backward, ok bool) {
 func New(name string, o Options) (p Policy, ok bool) {
 	seeds := name == Classic || name == Aggressive
 	if seeds { // they know no reserve, and keep and carry over nothing
-		o.Reserved, o.Keep, o.UserMessages = nil, 0, 0
+		o.Reserved, o.Keep, o.UserMessages, o.ColdFold = nil, 0, 0, 0
 	}
 	p = Policy{
 		Name: name, Prune: o.Prune, Auto: o.Auto, Offline: true,
@@ -126,6 +132,7 @@ func New(name string, o Options) (p Policy, ok bool) {
 		Log:        seeds,
 		Background: !seeds,
 		Guard:      &rule.Guard{Tools: o.ProtectedTools, Paths: o.ProtectedPaths},
+		ColdFold:   o.ColdFold,
 	}
 	if o.Background != nil {
 		p.Background = *o.Background
@@ -148,5 +155,5 @@ func New(name string, o Options) (p Policy, ok bool) {
 	} else {
 		p.Rules = append(p.Rules, backward)
 	}
-	return p, seeds || name == Balanced
+	return p, seeds || Sound(name)
 }

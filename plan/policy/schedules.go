@@ -9,7 +9,7 @@ func Schedules() []string {
 
 // own is the schedule that a policy has where none was chosen.
 func own(name string) string {
-	if name == Balanced {
+	if Sound(name) {
 		return schedule.Economic{}.Name()
 	}
 	return schedule.Eager{}.Name()
@@ -26,7 +26,7 @@ func (o Options) schedule(name string) schedule.Schedule {
 		return schedule.NewEconomic()
 	case chosen == schedule.Cold{}.Name():
 		return schedule.Cold{}
-	case name == Balanced:
+	case Sound(name):
 		// The minimum counts for what all rules found together.
 		return schedule.Eager{AtTurnEnd: true, Minimum: o.Minimum}
 	}

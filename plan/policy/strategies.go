@@ -165,12 +165,13 @@ func DefaultStrategies(policy string) Strategies {
 	s := Strategies{ErrorTurns: DefaultErrorTurns, CodeBlockTurns: DefaultCodeTurns,
 		KeepSnapshots: DefaultKeepSnapshots}
 	for _, one := range All() {
-		*one.on(&s) = policy == Balanced && !one.off || policy != Balanced && (one.letter != nil || one.sound == nil)
+		*one.on(&s) = Sound(policy) && !one.off || !Sound(policy) && (one.letter != nil || one.sound == nil)
 	}
-	if policy == Balanced {
+	if Sound(policy) {
 		s.MinTokens, s.QuietSteps = DefaultLeast, DefaultQuietSteps
 		s.ErrorSteps, s.FileTurns, s.FileSteps = DefaultErrorSteps, DefaultFileTurns, DefaultFileSteps
-		s.IdleSteps, s.IdleInputSteps, s.Outline = DefaultIdleOutputs, DefaultIdleInputs, DefaultOutline
+		w := WishOf(policy)
+		s.IdleSteps, s.IdleInputSteps, s.Outline = w.IdleSteps, w.IdleInputSteps, DefaultOutline
 		s.FirstSend = rule.FirstSend{Noise: true, Repeats: true}
 	}
 	return s

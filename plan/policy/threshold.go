@@ -4,6 +4,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/schedule"
+	"github.com/winnowhq/winnow/session"
 )
 
 // What a fold is expected to leave and to lose, measured on recorded sessions: see
@@ -24,10 +25,6 @@ const (
 	regretWeight = 3
 )
 
-// economicTail is the tail, in tokens, where folds come because they pay. Half of what is missed
-// after a fold is missed in the first twenty steps.
-const economicTail = 20_000
-
 // weighedTail is the tail where folds come because the window would be full.
 const weighedTail = 16_000
 
@@ -46,7 +43,7 @@ func (p Policy) Folding(s State) pivot.Settings {
 	switch {
 	case f.Keep != pivot.KeepAuto:
 	case p.Budget.Economic(s.Model):
-		most = economicTail
+		most = tail(p.Name)
 	case p.weighs():
 		most = weighedTail
 	}
@@ -126,6 +123,25 @@ func (p Policy) foldPays(s State) bool {
 	cost += weight * float64(p.window(s).Reach(regretSteps)) * p.regret(s)
 	ahead := float64(a.Size-leaves) * each * schedule.DefaultAhead * float64(a.Steps)
 	return rent >= cost && ahead-cost >= schedule.DefaultGain*a.Bill
+}
+
+// foldsCold reports whether the past is folded because the cache is cold: all of the prompt would
+// be written to it anew, and of a folded one only what the fold leaves.
+func (p Policy) foldsCold(s State) bool {
+	if p.ColdFold <= 0 || s.Model.BoundReasoning && s.inRound() {
+		return false
+	}
+	a, usable, least := s.Account, p.usable(s.Model), p.ColdFold
+	if usable > 0 {
+		least = min(least, usable*2/3)
+	}
+	leaves := p.Folding(s).Tail(usable) + pivot.AnswerBudget(usable, a.Size, 0) + carriedOver
+	return a.Base+a.Size >= least && a.Size >= 2*leaves
+}
+
+// inRound reports whether the newest message is an answer whose calls have ended.
+func (s State) inRound() bool {
+	return len(s.Log) > 0 && s.Log[len(s.Log)-1].Role == session.Assistant
 }
 
 // carrying is what a token of the prompt costs in a step: it is read from the cache, or, as often

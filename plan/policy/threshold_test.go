@@ -78,3 +78,57 @@ func TestFolding_aMissIsDearerWhereThePromptIsLonger(t *testing.T) {
 		t.Errorf("the letter folds with %+v, want its own settings", got)
 	}
 }
+
+// Where the cache is cold the past is folded from the size on that is set, or from two thirds of a
+// window that is smaller.
+func TestPlan_foldsWhereTheCacheIsCold(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		size     int // the setting
+		changed  func(p *policy.Policy, s *policy.State, o *policy.Occasion)
+		expected bool
+	}{
+		{"the prompt is as large as is set", 118_000, nil, true},
+		{"it is smaller", 118_001, nil, false},
+		{"nothing is set", 0, nil, false},
+		{"the cache is warm", 100_000, func(_ *policy.Policy, _ *policy.State, o *policy.Occasion) { o.Cold = false }, false},
+		{"no fold may come", 100_000, func(_ *policy.Policy, _ *policy.State, o *policy.Occasion) { o.Folds = false }, false},
+		{"compaction.auto is off", 100_000, func(p *policy.Policy, _ *policy.State, _ *policy.Occasion) { p.Auto = false }, false},
+		{"two thirds of the window are in use", 900_000, func(_ *policy.Policy, s *policy.State, _ *policy.Occasion) {
+			s.Model.Limits.Context = 200_000 // 160,000 are usable
+		}, true},
+		{"too little would go", 10_000, func(_ *policy.Policy, s *policy.State, _ *policy.Occasion) { s.Account.Size = 20_000 }, false},
+		{"the model binds its reasoning, and is at work on a round", 100_000,
+			func(_ *policy.Policy, s *policy.State, _ *policy.Occasion) { s.Model.BoundReasoning = true }, false},
+	} {
+		p, s := economic(t, 2)
+		p.Budget.Thresholds, p.ColdFold = nil, c.size
+		o := policy.Occasion{Starting: true, Folds: true, Cold: true}
+		if c.changed != nil {
+			c.changed(&p, &s, &o)
+		}
+		if d := p.Plan(s, o); d.Fold != c.expected {
+			t.Errorf("%s: folds is %v, want %v", c.name, d.Fold, c.expected)
+		}
+	}
+}
+
+// What stands behind a wish is what its policy has; others are left as they are.
+func TestWish_ofEachSoundPolicy(t *testing.T) {
+	waits := 1 << 30
+	for _, name := range policy.Wishes() {
+		w := policy.WishOf(name)
+		if !policy.Sound(name) || w.IdleSteps <= 0 || w.IdleSteps >= waits {
+			t.Errorf("%s waits for %d steps; the one before for %d", name, w.IdleSteps, waits)
+		}
+		waits = w.IdleSteps
+		o := w.Apply(policy.Defaults())
+		p, ok := policy.New(name, o)
+		if !ok || p.Budget.Economic(model.Model{}) != (name == policy.Thrifty) || o.Strategies.IdleSteps != w.IdleSteps {
+			t.Errorf("%s: %+v of %+v", name, p, w)
+		}
+	}
+	if o := policy.Defaults(); policy.WishOf(policy.Classic).Apply(o).Strategies != nil || policy.Sound(policy.Classic) {
+		t.Error("classic has a wish")
+	}
+}

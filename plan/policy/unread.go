@@ -16,13 +16,16 @@ func Unread(key, policyName, scheduleName string) string {
 		}
 	}
 	switch key {
-	case "compaction.keep", "compaction.userMessages", "compaction.reserved":
+	case "compaction.keep", "compaction.coldFold", "compaction.userMessages", "compaction.reserved":
 		reader = Balanced
+		if Sound(policyName) {
+			reader = policyName
+		}
 	case "compaction.minimum":
 		if scheduleName == "" {
 			scheduleName = own(policyName)
 		}
-		if policyName == Balanced && scheduleName != (schedule.Eager{}).Name() {
+		if Sound(policyName) && scheduleName != (schedule.Eager{}).Name() {
 			return "under balanced only the schedule eager reads it"
 		}
 	}

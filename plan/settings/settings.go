@@ -50,6 +50,9 @@ type Compaction struct {
 	// tokens of the newest messages that stay beside the last exchange; null: a quarter of the
 	// usable, 2,000 to 15,000
 	Keep *int `json:"keep"`
+	// size of a prompt in tokens from which on the past is folded when the provider's cache has
+	// forgotten it, at most two thirds of the usable; 0: never
+	ColdFold int `json:"coldFold"`
 
 	UserMessages   int       `json:"userMessages"`   // tokens of the user's messages that are carried over
 	Protect        int       `json:"protect"`        // tokens of the newest tool output that are never elided
@@ -111,7 +114,7 @@ func (s Settings) Validate() error {
 		all = append(all, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
 	}
 	if _, ok := policy.New(s.Policy, policy.Options{}); !ok {
-		bad("policy", "unknown policy %q; use classic, aggressive or balanced", s.Policy)
+		bad("policy", "unknown policy %q; use careful, balanced, thrifty, classic or aggressive", s.Policy)
 	}
 	if s.Schedule != "" && !slices.Contains(policy.Schedules(), s.Schedule) {
 		bad("schedule", "unknown schedule %q; use eager, economic or cold, or leave it empty for the policy's own",
@@ -128,7 +131,8 @@ func (s Settings) Validate() error {
 		value int
 	}{
 		{"compaction.userMessages", s.Compaction.UserMessages}, {"compaction.protect", s.Compaction.Protect},
-		{"compaction.minimum", s.Compaction.Minimum}, {"compaction.protectTurns", s.Compaction.ProtectTurns},
+		{"compaction.minimum", s.Compaction.Minimum},
+		{"compaction.coldFold", s.Compaction.ColdFold}, {"compaction.protectTurns", s.Compaction.ProtectTurns},
 		{"strategies.balancedPruning.minTokens", s.Strategies.BalancedPruning.MinTokens},
 		{"strategies.balancedPruning.quietSteps", s.Strategies.BalancedPruning.QuietSteps},
 		{"strategies.balancedPruning.errorTurns", s.Strategies.BalancedPruning.ErrorTurns},
@@ -183,7 +187,7 @@ func (s Settings) NewPolicy() policy.Policy {
 	}
 	p, _ := policy.New(s.Policy, policy.Options{
 		Auto: c.Auto, Background: c.Background, Prune: c.Prune, Schedule: s.Schedule, Reserved: c.Reserved,
-		Threshold: s.budget().Thresholds, Keep: keep,
+		Threshold: s.budget().Thresholds, Keep: keep, ColdFold: c.ColdFold,
 		UserMessages: c.UserMessages, Protect: c.Protect, Minimum: c.Minimum, Turns: c.ProtectTurns,
 		ProtectedTools: c.ProtectedTools, ProtectedPaths: c.ProtectedPaths,
 		System: c.System, Prompt: c.Prompt, Context: c.Context,

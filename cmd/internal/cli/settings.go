@@ -28,8 +28,7 @@ func (a *App) Settings() (config.Settings, error) {
 	}
 	a.tellIgnored(loaded.Ignored)
 	a.tellLinks(loaded.Links)
-	s := loaded.Settings
-	s.Policy = cmp.Or(a.Policy, s.Policy)
+	s := loaded.Wished(a.Policy).Settings
 	s.Counter = cmp.Or(a.Counter, s.Counter)
 	s.Schedule = cmp.Or(a.Schedule, s.Schedule)
 	s.Compaction.Summarizer = cmp.Or(a.Summarizer, s.Compaction.Summarizer)

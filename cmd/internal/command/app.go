@@ -49,7 +49,7 @@ command it shows the newest session of this project, its cost, and how much it c
 	flags.StringVar(&a.StoreFile, "store", "", "the store: a file, or postgres://… (default $WINNOW_STORE, else "+
 		"$XDG_DATA_HOME/winnow/winnow.db)")
 	flags.StringVar(&a.Policy, "policy", "",
-		"classic, aggressive or balanced (default from the configuration: balanced)")
+		"careful, balanced, thrifty, classic or aggressive (default from the configuration: balanced)")
 	flags.StringVar(&a.Model, "model", "", "provider/model that reads the session (default: the one the session names)")
 	flags.StringVar(&a.Counter, "counter", "",
 		"how tokens are counted: auto, chars4, linear, bpe:o200k_base, bpe:cl100k_base")
@@ -75,7 +75,7 @@ command it shows the newest session of this project, its cost, and how much it c
 			cmd.ValidArgsFunction = source.CompleteSources(a)
 		}
 	}
-	cli.Complete(root, "policy", "classic", "aggressive", "balanced")
+	cli.Complete(root, "policy", "careful", "balanced", "thrifty", "classic", "aggressive")
 	cli.Complete(root, "counter", "auto", "chars4", "linear", "bpe:o200k_base", "bpe:cl100k_base")
 	cli.CompleteBy(root, "model", source.CompleteModels(a))
 	root.Version = a.Version

@@ -41,15 +41,15 @@ each choice, with its interval, in place of the sweep.
 --sweep KEY=A,B,C+OTHER=D,E,F sets two settings in step, --sweep KEY=A,B,C@1,2 makes two choices: the
 cheapest with at most 1, and with at most 2 missed steps in 100 on the sessions it is chosen on.
 
-Policies are words: classic, aggressive, balanced; nothing (keeps everything, without a limit),
+Policies are words: careful, balanced, thrifty, classic, aggressive; nothing (keeps everything, without a limit),
 compact (folds the past when the window is full), compact@168k, compact@84%, compact@economic (when it
 pays); what others publish: mask:10 (all outputs except those of the last 10 steps, at every step),
 clear:3@100k (all outputs except the last 3 whenever the prompt has 100,000 tokens), clear:3@100k+5k
 (if that saves 5,000), supersede (any operation on a file replaces all earlier ones); config (the
 configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at that many
 tokens, /compact@economic when it pays, /200k is a window instead of the model's, /nolimit removes it,
-and /warm:5 keeps the provider's cache during pauses, as gateway.keepWarm does, with five requests at
-most in each.
+/cold@120k compacts from that size on when the provider's cache has forgotten the prompt, and /warm:5
+keeps the cache during pauses, as gateway.keepWarm does, with five requests at most in each.
 
 Two rows are printed first: the agent's own compaction, which is what there is without winnow, and
 winnow. --stats prints the statistics behind them.

@@ -77,7 +77,7 @@ func (r *Relay) buildRuntime(m *tenantState, f *tenantRuntime, audit func(contex
 
 // calibrated is a counter that learns from what providers report, nil if the settings name another.
 func calibrated(settings config.Settings) *token.Calibrated {
-	if settings.Counter != "auto" || settings.Policy != policy.Balanced {
+	if settings.Counter != "auto" || !policy.Sound(settings.Policy) {
 		return nil
 	}
 	return token.NewCalibrated("auto", token.Linear{})

@@ -133,7 +133,7 @@ func configured(a *cli.App, path string, inForce config.Settings) (lab.Setup, er
 func decides(key string) bool {
 	switch key {
 	case "policy", "schedule", "compaction.auto", "compaction.prune", "compaction.threshold", "compaction.reserved",
-		"compaction.keep", "compaction.userMessages", "compaction.protect", "compaction.minimum",
+		"compaction.keep", "compaction.coldFold", "compaction.userMessages", "compaction.protect", "compaction.minimum",
 		"compaction.protectTurns":
 		return true
 	}

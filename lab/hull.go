@@ -1,0 +1,192 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Gap is how much cheaper winnow is than simple policies that miss as many steps: compaction at any
+// size, clearing of old outputs, and mixtures of two of them. The lower convex hull of their bills
+// over their missed steps is the best that they offer.
+type Gap struct {
+	// Name is the policy, or "at 2 missed steps" for the best that winnow's policies offer there.
+	Name              string  `json:"name"`
+	MissedStepsPer100 float64 `json:"missedStepsPer100"`
+	Ratio             float64 `json:"ratio"`
+	// Against names the simple policy, or the two whose mixture is cheapest there; Simple is their
+	// ratio, Less how much less winnow costs, as a share
+	// of theirs.
+	Against string  `json:"against"`
+	Simple  float64 `json:"simple"`
+	Less    float64 `json:"less"`
+	Within  Range   `json:"within,omitzero"` // of Less
+	// Triggered is Less against simple policies with keep-alive requests and compactions of a cold
+	// cache, too, nil if none was replayed.
+	Triggered       *float64 `json:"triggered,omitzero"`
+	TriggeredWithin Range    `json:"triggeredWithin,omitzero"`
+}
+
+// simple reports whether a setup keeps everything, folds alone or clears old outputs. triggered:
+// with keep-alive requests, or folds where the cache is cold.
+func (s Setup) simple() (yes, triggered bool) {
+	yes = s.Foreign
+	for _, r := range s.Policy.Rules {
+		_, clears := r.(cleared)
+		yes = yes && clears
+	}
+	return yes, s.KeepWarm > 0 || s.Policy.ColdFold > 0
+}
+
+// own reports whether a setup is winnow's, not another's and not by the letter.
+func (s Setup) own() bool { return !s.Foreign && !s.Policy.Pivot.SummaryAlone }
+
+// point is a policy in the picture of bills and missed steps.
+type point struct{ missed, ratio float64 }
+
+// hullAt is the height of the lower convex hull of points at so many missed steps, infinite where all
+// of them miss more. To miss less than one may costs nothing.
+// from and to are the points between which it is; the same where it is at one of them.
+func hullAt(points []point, missed float64) (least float64, from, to int) {
+	least = math.Inf(1)
+	for i, a := range points {
+		if a.missed > missed {
+			continue
+		}
+		if a.ratio < least {
+			least, from, to = a.ratio, i, i
+		}
+		for k, b := range points {
+			if b.missed <= missed {
+				continue
+			}
+			share := (missed - a.missed) / (b.missed - a.missed)
+			if between := a.ratio + share*(b.ratio-a.ratio); between < least {
+				least, from, to = between, i, k
+			}
+		}
+	}
+	return least, from, to
+}
+
+// series is a policy, or a choice, by groups of sessions.
+type series struct {
+	name                     string
+	bill, was, missed, steps []float64
+}
+
+// draw is the point of a series where each group counts so often; nil: once.
+func (s *series) draw(times []uint16) point {
+	var bill, was, missed, steps float64
+	for g := range s.bill {
+		n := 1.0
+		if times != nil {
+			n = float64(times[g])
+		}
+		bill, was, missed, steps = bill+n*s.bill[g], was+n*s.was[g], missed+n*s.missed[g], steps+n*s.steps[g]
+	}
+	return point{100 * ratio(missed, steps), ratio(bill, was)}
+}
+
+func points(of []series, times []uint16) []point {
+	all := make([]point, len(of))
+	for i := range of {
+		all[i] = of[i].draw(times)
+	}
+	return all
+}
+
+// series are the outcomes of which says which policy counts for a session.
+func (c *chooser) series(name string, which func(session int) int) series {
+	n := len(c.drawn.names)
+	s := series{name, make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
+	for i, g := range c.drawn.of {
+		all := c.report.Sessions[i].Outcomes
+		o := &all[which(i)]
+		s.bill[g] += o.Bill.Total()
+		s.was[g] += all[c.base].Bill.Total()
+		s.missed[g] += float64(o.MissedSteps)
+		s.steps[g] += float64(o.Steps)
+	}
+	return s
+}
+
+// gaps compares winnow's policies with the simple ones. There is nothing to say with fewer than two
+// of these. Where policies were chosen with sessions left out, the choices stand for their sweeps.
+func (c *chooser) gaps() (all []Gap) {
+	var simple, triggered, own []series
+	for i, s := range c.setups {
+		one := c.series(s.Name, func(int) int { return i })
+		isSimple, hasTrigger := s.simple()
+		switch held := slices.ContainsFunc(c.report.Holdout, func(h Choice) bool { return h.Of == s.Group }); {
+		case isSimple && !hasTrigger:
+			simple, triggered = append(simple, one), append(triggered, one)
+		case isSimple:
+			triggered = append(triggered, one)
+		case s.own() && (s.Group == "" || !held):
+			own = append(own, one)
+		}
+	}
+	if len(simple) < 2 || len(own) == 0 {
+		return nil
+	}
+	for i := range c.report.Holdout {
+		h := &c.report.Holdout[i]
+		if h.Of != "" {
+			own = append(own, c.series(h.Standing.Name, func(session int) int {
+				return h.Folds[c.folds.of[session]].Policy
+			}))
+		}
+	}
+	more := len(triggered) > len(simple)
+	gap := func(name string, where func(times []uint16) point) {
+		p := where(nil)
+		g := Gap{Name: name, MissedStepsPer100: p.missed, Ratio: p.ratio}
+		var from, to int
+		if g.Simple, from, to = hullAt(points(simple, nil), p.missed); from == to {
+			g.Against = simple[from].name
+		} else {
+			g.Against = simple[from].name + ", " + simple[to].name
+		}
+		if math.IsInf(g.Simple, 1) || math.IsInf(p.ratio, 1) {
+			return
+		}
+		g.Less, g.Within = c.less(simple, where)
+		if more {
+			less, within := c.less(triggered, where)
+			g.Triggered, g.TriggeredWithin = &less, within
+		}
+		all = append(all, g)
+	}
+	for i := range own {
+		gap(own[i].name, own[i].draw)
+	}
+	for _, missed := range []float64{1, 2, 3} {
+		gap(fmt.Sprintf("at %.0f missed steps", missed), func(times []uint16) point {
+			least, _, _ := hullAt(points(own, times), missed)
+			return point{missed, least}
+		})
+	}
+	return all
+}
+
+// less is how much less winnow costs than the hull of other policies, and its interval.
+func (c *chooser) less(others []series, where func(times []uint16) point) (float64, Range) {
+	of := func(times []uint16) float64 {
+		p := where(times)
+		simple, _, _ := hullAt(points(others, times), p.missed)
+		return 1 - ratio(p.ratio, simple)
+	}
+	is := of(nil)
+	var drawn []float64
+	for _, times := range c.drawn.times {
+		if v := of(times); !math.IsInf(v, 0) && !math.IsNaN(v) {
+			drawn = append(drawn, v)
+		}
+	}
+	if len(drawn) == 0 {
+		return is, Range{is, is}
+	}
+	slices.Sort(drawn)
+	return is, Range{min(is, quantile(drawn, 0.05)), max(is, quantile(drawn, 0.95))}
+}
