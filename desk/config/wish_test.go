@@ -43,14 +43,18 @@ func TestLoad_aPolicyBringsItsValues(t *testing.T) {
 // A folder from elsewhere does not decide that summaries which cost something are written more often.
 func TestLoad_aProjectIsNotThriftyWithPaidSummaries(t *testing.T) {
 	for model, want := range map[string]string{"": policy.Thrifty, "anthropic/claude-haiku-4-5": policy.Balanced} {
-		user, project := t.TempDir(), t.TempDir()
+		config, project := t.TempDir(), t.TempDir()
+		user := filepath.Join(config, "winnow")
+		if err := os.Mkdir(user, 0o700); err != nil {
+			t.Fatal(err)
+		}
 		for folder, text := range map[string]string{user: `{"compaction": {"model": "` + model + `"}}`,
 			project: `{"policy": "thrifty"}`} {
 			if err := os.WriteFile(filepath.Join(folder, Name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		l, err := Load(Sources{User: user, Dir: project})
+		l, err := Load(Sources{User: config, Dir: project})
 		if err != nil {
 			t.Fatal(err)
 		}
