@@ -166,7 +166,7 @@ func (pg *page) ruleTotals(totals []report.RuleTotal) {
 	if len(totals) == 0 {
 		return
 	}
-	pg.heading("By rule", "tokens are net: what is shown instead is counted")
+	pg.heading("By rule", "tokens saved, less the placeholders")
 	rows := [][]span{{span{}, say(faint, "left out"), say(faint, "could go"), say(faint, "stay")}}
 	cell := func(parts int, tokens ...int) span {
 		if parts == 0 {

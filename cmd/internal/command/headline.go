@@ -3,10 +3,12 @@ package command
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mattn/go-runewidth"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/text/quantity"
 	"github.com/winnowhq/winnow/text/visible"
 )
 
@@ -31,4 +33,12 @@ func sessionLine(a *cli.App, columns int, title string, facts ...string) string 
 	}
 	const least = 20
 	return runewidth.Truncate(title, max(least, width-columns-runewidth.StringWidth(rest)), "…") + rest
+}
+
+// ago says how long ago something was.
+func ago(d time.Duration) string {
+	if age := quantity.Age(d); age != "now" {
+		return age + " ago"
+	}
+	return "now"
 }
