@@ -89,7 +89,7 @@ func sayPreview(a *cli.App, s *source.Session, out output.Target, command string
 	if going := r.from(a.Env.Dir); going != "" {
 		again += " && " + going
 	}
-	a.Printf("Nothing was written: %s resumes a session only from its own file. To %s it there, and resume:\n  %s\n",
+	a.Printf("Nothing was written: %s resumes a session only from its own file.\nTo %s it there, and resume:\n  %s\n",
 		r.Steps[0][0], command, again)
 	a.Printf("To write a copy instead: winnow %s %s -o FILE\n", command, wordOf(a, s))
 }

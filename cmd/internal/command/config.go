@@ -220,7 +220,7 @@ func showConfig(a *cli.App, loaded config.Loaded, keys []string, doc configured,
 		line := fmt.Sprintf("%-52s %-28s %s", key, strings.ReplaceAll(string(doc.Settings[key]), `","`, `", "`), beside)
 		a.Printf("%s\n", strings.TrimRight(line, " "))
 		if describe {
-			a.Printf("    %s\n", doc.Descriptions[key])
+			showIndented(a, 4, doc.Descriptions[key])
 		}
 	}
 	for _, i := range loaded.Ignored {
