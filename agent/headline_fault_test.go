@@ -47,3 +47,24 @@ func TestHeadlines_everyFault(t *testing.T) {
 		}
 	}
 }
+
+// A greeting is no title: the first request that means something gives the session one.
+func TestTitle_isNoGreeting(t *testing.T) {
+	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Text("They burn.")}, nil)
+	got, err := b.Run(t.Context(), "", "hi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := got.SessionID
+	if title := b.log(id).Info.Title; title != "" {
+		t.Errorf("after a greeting the session is called %q", title)
+	}
+	for _, prompt := range []string{"Hello there, see to the lamps. All of them.", "And the door?"} {
+		if _, err := b.Run(t.Context(), id, prompt); err != nil {
+			t.Fatal(err)
+		}
+		if title := b.log(id).Info.Title; title != "see to the lamps." {
+			t.Errorf("after %q the session is called %q", prompt, title)
+		}
+	}
+}

@@ -14,7 +14,6 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/plan/recall"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
 )
@@ -173,7 +172,7 @@ func (l *Loop) Run(ctx context.Context, id, prompt string, attached ...session.P
 	if id == "" {
 		created, err := l.config.Engine.Create(ctx,
 			session.Info{Directory: l.config.Directory, Model: l.reference(),
-				Title: recall.Headline(prompt, titleTokens)})
+				Title: titleOf(prompt)})
 		if err != nil {
 			return Turn{}, err
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -61,10 +62,11 @@ func (r *run) outline(ctx context.Context) {
 				err)})
 			return
 		}
-		if i > 0 || h.Title == "" || h.Title == s.Info.Title {
+		called := titleOf(told.Request)
+		if i > 0 && s.Info.Title != "" || called == "" || h.Title == "" || h.Title == s.Info.Title {
 			continue
 		}
-		named := winnow.Amendment{Title: h.Title, Instead: []string{"", recall.Headline(told.Request, titleTokens)}}
+		named := winnow.Amendment{Title: h.Title, Instead: []string{"", called}}
 		if err := r.config.Engine.Amend(r.saving, r.id, named); err != nil { // not instead of somebody's
 			r.tell(Event{Type: Noticed, Text: fmt.Sprintf("The session could not be given a title: %v", err)})
 		}
@@ -72,9 +74,15 @@ func (r *run) outline(ctx context.Context) {
 	r.said = nil
 }
 
+// titleOf is the title that a request gives to its session, "" if it is a greeting or the like.
+func titleOf(request string) string {
+	return recall.Headline(session.Title(request), titleTokens)
+}
+
 // headline asks who is to be asked, and falls back on the words of the turn itself.
 func (r *run) headline(ctx context.Context, t Told) Headline {
-	own := Headline{Title: recall.Headline(t.Request, titleTokens), Body: recall.Gist(t.Answer, bodyTokens)}
+	own := Headline{Title: cmp.Or(titleOf(t.Request), recall.Headline(t.Request, titleTokens)),
+		Body: recall.Gist(t.Answer, bodyTokens)}
 	if r.config.Headlines == nil || ctx.Err() != nil {
 		return own
 	}

@@ -17,7 +17,7 @@ func Describe(key string) string {
 	for _, s := range policy.All() {
 		for _, group := range []string{"strategies.balancedPruning.", "strategies.aggressivePruning."} {
 			if key == group+s.Name {
-				return "leave out " + s.Does
+				return "prune " + s.Does
 			}
 		}
 	}

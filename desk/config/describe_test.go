@@ -3,9 +3,13 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
+
+// riddle is a clause in place of a noun, and other wordings of a translation.
+var riddle = regexp.MustCompile(`^(what|where|when|how|who|of|which|that|or|all|something)\b|\b(what|are had|beside|may ask)\b`)
 
 func TestDescribe_everyKeyHasALine(t *testing.T) {
 	known := map[string]bool{}
@@ -16,6 +20,8 @@ func TestDescribe_everyKeyHasALine(t *testing.T) {
 			t.Errorf("%s is not described: descriptions.txt", key)
 		case strings.HasSuffix(text, "."):
 			t.Errorf("%s ends with a full stop: %q", key, text)
+		case riddle.MatchString(text):
+			t.Errorf("%s has a clause in place of a noun: %q", key, text)
 		}
 	}
 	for line := range strings.Lines(descriptions) {

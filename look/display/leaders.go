@@ -14,6 +14,7 @@ type Ranking struct {
 	Title  string
 	Priced bool // rows have a cost
 	Paths  bool // names are paths
+	Titles bool // names are titles of sessions
 	Tools  bool // names are tools
 	Rows   []Ranked
 }

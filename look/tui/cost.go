@@ -98,8 +98,12 @@ func costRows(d *report.Days, part string, most int) display.Ranking {
 		title = "By product"
 		spent(d.Products, "not known")
 	case "session":
+		word := 0 // columns
 		for _, s := range d.Dearest {
-			add(s.Word+"  "+s.Title, s.Cost, s.Uncosted > 0)
+			word = max(word, Columns(s.Word))
+		}
+		for _, s := range d.Dearest {
+			add(padRight(s.Word, word)+"  "+cmp.Or(s.Title, "without a title"), s.Cost, s.Uncosted > 0)
 		}
 	}
 	largest := slices.Max(append(costs, 0))
@@ -123,5 +127,5 @@ func costRows(d *report.Days, part string, most int) display.Ranking {
 		}
 		rows = append(rows[:most], others)
 	}
-	return display.Ranking{Title: title, Paths: part == "project", Rows: rows}
+	return display.Ranking{Title: title, Paths: part == "project", Titles: part == "session", Rows: rows}
 }

@@ -272,8 +272,8 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 		},
 		"parts": func(p Painter) {
 			zones, rules := report.Totals(explained())
-			p.Parts(explained(), zones, rules, 1_204)
-			p.Parts(nil, nil, nil, 0)
+			p.Parts(explained(), zones, rules, 1_204, true)
+			p.Parts(nil, nil, nil, 0, true)
 		},
 		"empty":      func(p Painter) { p.Inspection(report.Report{}, nil, "empty.json", nil) },
 		"compaction": func(p Painter) { p.Compaction(overflowing(), folded(), receipt(), "kiln.jsonl") },

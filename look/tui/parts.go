@@ -6,15 +6,28 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/winnowhq/winnow/look/display"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // Parts draws a line for each part, in the order given, and sums them up below. left is how many
-// parts of the log have no line.
-func (p Painter) Parts(parts []report.Part, zones []report.ZoneTotal, rules []report.RuleTotal, left int) {
+// parts of the log have no line. brief draws one line for all parts that are small change.
+func (p Painter) Parts(parts []report.Part, zones []report.ZoneTotal, rules []report.RuleTotal, left int, brief bool) {
 	pg := p.page()
+	var small []report.Part
+	if brief {
+		parts, small = smaller(parts, zones)
+	}
 	pg.partLines(parts)
+	if len(small) > 0 {
+		tokens := 0
+		for i := range small {
+			tokens += small[i].Tokens
+		}
+		pg.words(span{}, faint, quantity.Number(len(small))+" smaller: "+quantity.Count(tokens, "token")+
+			", --all shows them", 2)
+	}
 	pg.zoneTotals(zones)
 	pg.ruleTotals(rules)
 	if left > 0 {
@@ -28,6 +41,35 @@ const (
 	leastWhat = 18
 	mostWhat  = 52
 )
+
+// fewestParts have a line of their own, the largest, however small they are.
+const fewestParts = 10
+
+// smaller divides parts into those that have a line each, and small change. Pinned parts have one.
+func smaller(parts []report.Part, zones []report.ZoneTotal) (large, small []report.Part) {
+	whole := 0
+	for _, z := range zones {
+		whole += z.Tokens
+	}
+	var sizes []int
+	for i := range parts {
+		sizes = append(sizes, parts[i].Tokens)
+	}
+	slices.SortFunc(sizes, func(a, b int) int { return b - a })
+	for i := range parts {
+		x := &parts[i]
+		if !x.Pinned && len(sizes) > fewestParts && x.Tokens < sizes[fewestParts-1] &&
+			display.Small(float64(x.Tokens), float64(whole)) {
+			small = append(small, *x)
+		} else {
+			large = append(large, *x)
+		}
+	}
+	if len(small) < 2 {
+		return parts, nil
+	}
+	return large, small
+}
 
 func (pg *page) partLines(parts []report.Part) {
 	if len(parts) == 0 {
@@ -124,7 +166,7 @@ func (pg *page) ruleTotals(totals []report.RuleTotal) {
 	if len(totals) == 0 {
 		return
 	}
-	pg.heading("By rule", "tokens are net: what is shown instead is counted")
+	pg.heading("By rule", "tokens saved, less the placeholders")
 	rows := [][]span{{span{}, say(faint, "left out"), say(faint, "could go"), say(faint, "stay")}}
 	cell := func(parts int, tokens ...int) span {
 		if parts == 0 {

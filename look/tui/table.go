@@ -51,8 +51,8 @@ func (t leaders) lines(width int) []line {
 	switch {
 	case t.Priced:
 		name = max(len("system, tools"), (width-number-6)*6/10)
-	case t.Paths:
-		name = max(8, width-number-6-6) // a path says more than a long bar
+	case t.Paths, t.Titles:
+		name = max(8, width-number-6-6) // they say more than a long bar
 	}
 	name = min(name, longest)
 	bars := min(mostBar, max(3, width-number-name-6))

@@ -42,7 +42,7 @@ func All() []Strategy {
 			letter: func(*Strategies) rule.Rule { return letter.Files() },
 			legacy: letter.Writes,
 		}, {
-			Name: "duplicates", Alias: "pruneDuplicates", Does: "outputs that an equal call gave again",
+			Name: "duplicates", Alias: "pruneDuplicates", Does: "outputs that a later identical call repeated",
 			on:    func(s *Strategies) *bool { return &s.Duplicates },
 			sound: func(s *Strategies) rule.Rule { return &rule.Duplicates{Age: quiet(s)} },
 		}, {
@@ -50,12 +50,12 @@ func All() []Strategy {
 			on:    func(s *Strategies) *bool { return &s.Todos },
 			sound: func(s *Strategies) rule.Rule { return &rule.Todos{Age: quiet(s)} },
 		}, {
-			Name: "urls", Alias: "pruneSourceUrls", Does: "older fetches of a page, and searches for the same words",
+			Name: "urls", Alias: "pruneSourceUrls", Does: "older fetches of a page, and older searches for the same words",
 			on:     func(s *Strategies) *bool { return &s.URLs },
 			sound:  func(s *Strategies) rule.Rule { return &rule.URLs{Age: quiet(s)} },
 			letter: func(*Strategies) rule.Rule { return letter.URLs() },
 		}, {
-			Name: "queries", Alias: "stateQuerySupersede", Does: "older answers to questions about the state of things",
+			Name: "queries", Alias: "stateQuerySupersede", Does: "older results of status queries",
 			on:     func(s *Strategies) *bool { return &s.Queries },
 			sound:  func(s *Strategies) rule.Rule { return &rule.Queries{Age: quiet(s)} },
 			letter: func(*Strategies) rule.Rule { return letter.Queries() },
@@ -65,12 +65,12 @@ func All() []Strategy {
 			sound:  func(s *Strategies) rule.Rule { return &rule.Snapshots{Age: quiet(s), Keep: s.KeepSnapshots} },
 			letter: func(*Strategies) rule.Rule { return letter.Snapshots() },
 		}, {
-			Name: "retries", Alias: "pruneRetryParts", Does: "failures after which the same call worked",
+			Name: "retries", Alias: "pruneRetryParts", Does: "failed calls that succeeded later",
 			on:     func(s *Strategies) *bool { return &s.Retries },
 			sound:  func(s *Strategies) rule.Rule { return &rule.Retries{Age: quiet(s)} },
 			letter: func(*Strategies) rule.Rule { return letter.Retries() },
 		}, {
-			Name: "inputs", Alias: "pruneToolInputs", Does: "long arguments of calls whose content is shown elsewhere",
+			Name: "inputs", Alias: "pruneToolInputs", Does: "long call arguments whose content is visible elsewhere",
 			on:    func(s *Strategies) *bool { return &s.Inputs },
 			sound: func(s *Strategies) rule.Rule { return &rule.Inputs{Age: quiet(s)} },
 			letter: func(s *Strategies) rule.Rule {
@@ -78,14 +78,14 @@ func All() []Strategy {
 					Retries: s.Retries})
 			},
 		}, {
-			Name: "errors", Alias: "truncateOldErrors", Does: "all of an old error but the lines that tell most",
+			Name: "errors", Alias: "truncateOldErrors", Does: "old errors, except their most informative lines",
 			on: func(s *Strategies) *bool { return &s.Errors },
 			sound: func(s *Strategies) rule.Rule {
 				return &rule.Errors{Age: rule.Age{Turns: s.ErrorTurns, Steps: s.ErrorSteps}}
 			},
 			letter: func(s *Strategies) rule.Rule { return letter.Errors(s.ErrorTurns) },
 		}, {
-			Name: "code", Alias: "pruneUserCodeBlocks", Does: "blocks of code in old messages of the user",
+			Name: "code", Alias: "pruneUserCodeBlocks", Does: "code blocks in old user messages",
 			on:     func(s *Strategies) *bool { return &s.Code },
 			sound:  func(s *Strategies) rule.Rule { return &rule.CodeBlocks{Age: rule.Age{Turns: s.CodeBlockTurns}} },
 			letter: func(s *Strategies) rule.Rule { return letter.Code(s.CodeBlockTurns) },
@@ -98,7 +98,7 @@ func All() []Strategy {
 			},
 			letter: func(*Strategies) rule.Rule { return letter.Attachments() },
 		}, {
-			Name: "markers", Alias: "pruneStepMarkers", Does: "markers of steps, which Policy.Markers shows or not",
+			Name: "markers", Alias: "pruneStepMarkers", Does: "step markers, unless Policy.Markers shows them",
 			on: func(s *Strategies) *bool { return &s.Markers },
 		},
 	}

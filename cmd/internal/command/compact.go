@@ -152,20 +152,12 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 		return cli.Usage("--to %d: give a number of tokens above 0", f.to)
 	}
 	a.Summarizer = f.summarizer
-	s, err := output.Open(ctx, a, src, &f.out, f.dry)
+	s, preview, err := openOrPreview(ctx, a, src, &f.out, &f.dry)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.Close() }()
-	if !f.dry && uselessCopy(a, s, f.out) {
-		f.dry, f.preview, a.Summarizer = true, true, "offline" // nobody pays for a preview
-		if err := s.Close(); err != nil {
-			return err
-		}
-		if s, err = output.Open(ctx, a, src, &f.out, f.dry); err != nil {
-			return err
-		}
-	}
+	defer s.Close()
+	f.preview = preview
 	if err := roomForBoth(a, s, &f); err != nil {
 		return err
 	}

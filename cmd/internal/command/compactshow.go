@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +33,7 @@ func showCompaction(a *cli.App, s *source.Session, before, after report.Report, 
 	a.Printf("\n")
 	switch {
 	case f.preview:
-		sayPreview(a, s, f)
+		sayPreview(a, s, f.out, "compact")
 	case f.dry:
 		a.Printf("Nothing was written (--dry-run).\n")
 	default:
@@ -56,25 +57,41 @@ func wordOf(a *cli.App, s *source.Session) string {
 	return cli.ShellWord(a.Short(s.Path))
 }
 
+// openOrPreview opens a session to change it. If it would be copied although only its own file can
+// be resumed, the change is to be a preview, for which nobody pays: the session is open as for one.
+func openOrPreview(ctx context.Context, a *cli.App, src string, out *output.Target, dry *bool) (s *source.Session,
+	preview bool, err error) {
+	s, err = output.Open(ctx, a, src, out, *dry)
+	if err != nil || *dry || !uselessCopy(a, s, *out) {
+		return s, false, err
+	}
+	*dry, a.Summarizer = true, "offline"
+	if err := s.Close(); err != nil {
+		return nil, true, err
+	}
+	s, err = output.Open(ctx, a, src, out, true)
+	return s, true, err
+}
+
 // uselessCopy reports whether a session is to be copied into the current folder although its
 // product resumes it from its own file alone.
 func uselessCopy(a *cli.App, s *source.Session, out output.Target) bool {
 	if !s.FromFile() || out.InPlace || out.To != "" || out.Told != nil {
 		return false
 	}
-	_, again := resumed(a, s, out, "")
+	_, again := resumed(a, s, out, "", "")
 	return again != ""
 }
 
-// sayPreview says how to compact a session where it is, of which no copy was written.
-func sayPreview(a *cli.App, s *source.Session, f *compactFlags) {
-	r, again := resumed(a, s, f.out, "")
+// sayPreview says how a command changes a session where it is, of which it wrote no copy.
+func sayPreview(a *cli.App, s *source.Session, out output.Target, command string) {
+	r, again := resumed(a, s, out, command, "")
 	if going := r.from(a.Env.Dir); going != "" {
 		again += " && " + going
 	}
-	a.Printf("Nothing was written: %s resumes a session only from its own file. To compact it there, and resume:\n  %s\n",
-		r.Steps[0][0], again)
-	a.Printf("To write a copy instead: winnow compact %s -o FILE\n", wordOf(a, s))
+	a.Printf("Nothing was written: %s resumes a session only from its own file.\nTo %s it there, and resume:\n  %s\n",
+		r.Steps[0][0], command, again)
+	a.Printf("To write a copy instead: winnow %s %s -o FILE\n", command, wordOf(a, s))
 }
 
 // resumeLine is the line by which to go on with a session that was compacted, "" if nothing was
@@ -83,7 +100,7 @@ func resumeLine(a *cli.App, s *source.Session, doc compaction, f *compactFlags) 
 	if f.dry && !f.preview || s.FromFile() && !f.preview && (doc.Output == "" && f.out.Told == nil || doc.Output == "-") {
 		return ""
 	}
-	r, again := resumed(a, s, f.out, doc.Output)
+	r, again := resumed(a, s, f.out, "compact", doc.Output)
 	if again != "" {
 		return again + " && " + r.line()
 	}
@@ -95,7 +112,7 @@ func sayResume(a *cli.App, s *source.Session, doc compaction, f *compactFlags) {
 	if doc.Resume == "" || f.preview {
 		return
 	}
-	r, again := resumed(a, s, f.out, doc.Output)
+	r, again := resumed(a, s, f.out, "compact", doc.Output)
 	if again != "" {
 		a.Printf("%s resumes a session only from its own file. To replace it, and resume:\n  %s\n",
 			r.Steps[0][0], doc.Resume)

@@ -98,16 +98,16 @@ the last that matches counts. action is read, write, run, fetch or env, target a
 the words that a command begins with, verdict allow, ask or deny; --allow comes after them. env is
 about a variable that holds a key: commands get it only if it is allowed.
 
-For "winnow wrap" and "winnow serve": gateway.mode is what is done to the requests of agents (off,
-observe, safe, full), gateway.listen where serve listens, gateway.upstreams the addresses of providers
-by name, beside anthropic, openai and gemini. gateway.tools.drop are tools whose declarations are left
-out of new conversations, gateway.retention is the age (30d, or never) at which conversations that
-nobody goes on with are deleted, gateway.memory how many bytes of them are at hand, and gateway.capture none keeps what
-is said out of the store. gateway.keepWarm is how many requests at most keep the provider's cache while
-an agent is silent (0: none; they are paid for). gateway.page (true, false) shows browsers a page of
-what goes through the listener. gateway.searchIndex false does without the index of all words: search
-then reads the newest messages. gateway.clients has the hashes of tokens, which
-"winnow serve token add" makes, gateway.tls the files of a certificate. See docs/gateway.md.
+For "winnow wrap" and "winnow serve": gateway.mode (off, observe, safe, full) sets the treatment of
+requests, gateway.listen the address of serve, gateway.upstreams the addresses of additional
+providers; anthropic, openai and gemini are built in. gateway.tools.drop removes tools from new
+conversations. gateway.retention (30d, or never) deletes idle conversations, gateway.memory limits
+their memory in bytes, and gateway.capture none leaves message text out of the store.
+gateway.keepWarm limits the requests that keep the provider's cache alive while an agent is idle
+(0: none; each one costs money). gateway.page (true, false) serves a live page for browsers.
+gateway.searchIndex false turns the word index off: search then reads only the newest messages.
+gateway.clients has the hashes of client tokens, which "winnow serve token add" creates, and
+gateway.tls the certificate files. See docs/gateway.md.
 
 hooks are commands that take part: session.compacting (before a summary is asked for; it may add to
 the request, write the summary or cancel), session.compacted and elision.committed (told what
@@ -220,7 +220,7 @@ func showConfig(a *cli.App, loaded config.Loaded, keys []string, doc configured,
 		line := fmt.Sprintf("%-52s %-28s %s", key, strings.ReplaceAll(string(doc.Settings[key]), `","`, `", "`), beside)
 		a.Printf("%s\n", strings.TrimRight(line, " "))
 		if describe {
-			a.Printf("    %s\n", doc.Descriptions[key])
+			showIndented(a, 4, doc.Descriptions[key])
 		}
 	}
 	for _, i := range loaded.Ignored {

@@ -84,7 +84,7 @@ func (doc configGot) show(a *cli.App, describe bool) {
 	if !describe {
 		return
 	}
-	a.Printf("  %s\n", doc.Description)
+	showIndented(a, 2, doc.Description)
 	a.Printf("  default: %s\n", cmp.Or(plainValue(doc.Default), `""`))
 	a.Printf("  set by: %s\n", cmp.Or(doc.Origin, "nothing, it is the default"))
 	if doc.Unread != "" {

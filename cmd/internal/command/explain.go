@@ -44,7 +44,8 @@ that. It also shows the part's texts as the log has them and as the model is sho
 handle, the id of a part, or the id of a call.
 
 Without PART it lists the parts about which a rule or a protection has something to say, in the order
-of the log, and sums them up.
+of the log, and sums them up. Those below 1 % of the session share one line, unless --all, --rule or
+--zone chooses them.
 
 --handles lists the larger parts of the older steps with their handles: the short names that discard,
 distill, restore, protect and explain accept. A handle stays the same, also in a copy of the session.
@@ -154,10 +155,11 @@ func runExplainAll(ctx context.Context, a *cli.App, src string, f partFilter) er
 		listed = append(listed, x)
 		doc.Parts = append(doc.Parts, x.Explanation)
 	}
-	return s.Tell(a, doc, func() { showParts(ctx, a, s, listed, doc) })
+	return s.Tell(a, doc, func() { showParts(ctx, a, s, listed, doc, f == (partFilter{})) })
 }
 
-func showParts(ctx context.Context, a *cli.App, s *source.Session, listed []report.Part, doc explained) {
+func showParts(ctx context.Context, a *cli.App, s *source.Session, listed []report.Part, doc explained,
+	brief bool) {
 	if folder := strings.TrimSuffix(folder(ctx, s), "/"); len(folder) > 1 {
 		for i := range listed {
 			listed[i].Target = strings.ReplaceAll(listed[i].Target, folder+"/", "")
@@ -165,7 +167,7 @@ func showParts(ctx context.Context, a *cli.App, s *source.Session, listed []repo
 	}
 	p := a.Paint()
 	p.Width = cmp.Or(p.Width, unseen)
-	p.Parts(listed, doc.Zones, doc.Rules, doc.Left)
+	p.Parts(listed, doc.Zones, doc.Rules, doc.Left, brief)
 }
 
 // folder is where the agent works, "" when the session does not say.

@@ -287,11 +287,7 @@ func (n *newestSession) copied() string {
 // show tells of the session.
 func (doc fronted) show(a *cli.App) {
 	n := doc.Session
-	age := quantity.Age(a.Env.Now().Sub(timeOf(n.Updated)))
-	if age != "now" {
-		age += " ago"
-	}
-	about := []string{n.Product, age}
+	about := []string{n.Product, ago(a.Env.Now().Sub(timeOf(n.Updated)))}
 	g := tui.Glance{Title: cmp.Or(n.Title, n.ID)}
 	add := func(name, text string) { g.Facts = append(g.Facts, display.Fact{Name: name, Text: text}) }
 	if n.Read {

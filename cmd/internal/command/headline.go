@@ -1,12 +1,16 @@
 package command
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mattn/go-runewidth"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/look/tui"
+	"github.com/winnowhq/winnow/text/quantity"
 	"github.com/winnowhq/winnow/text/visible"
 )
 
@@ -25,10 +29,23 @@ func sessionLine(a *cli.App, columns int, title string, facts ...string) string 
 	case rest != "":
 		rest = " · " + rest
 	}
-	width := a.Env.Width
-	if width <= 0 {
-		width = screenWidth
-	}
+	width := cmp.Or(a.Env.Width, screenWidth)
 	const least = 20
-	return runewidth.Truncate(title, max(least, width-columns-runewidth.StringWidth(rest)), "…") + rest
+	title = runewidth.Truncate(title, max(least, width-columns-runewidth.StringWidth(rest)), "…")
+	return runewidth.Truncate(title+rest, width-columns, "…")
+}
+
+// showIndented prints a text on lines that fit the screen.
+func showIndented(a *cli.App, columns int, text string) {
+	for _, line := range tui.Wrap(strings.Fields(text), cmp.Or(a.Env.Width, screenWidth)-columns, 0) {
+		a.Printf("%*s%s\n", columns, "", line)
+	}
+}
+
+// ago says how long ago something was.
+func ago(d time.Duration) string {
+	if age := quantity.Age(d); age != "now" {
+		return age + " ago"
+	}
+	return "now"
 }

@@ -2,6 +2,9 @@ package command
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +65,8 @@ copy, or with --in-place to the file.`,
   winnow protect ses_0123 --dismiss 3
   winnow protect ses_0123 k3f7a2 --remove`,
 		Args: cli.Between(0, 2, "SRC and at most one PART"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			defer func() { err = hintPath(err, args) }()
 			about := f.text != "" || len(args) > 1
 			switch {
 			case len(f.paths) > 0 && (len(args) > 0 || f.text != "" || len(f.dismiss) > 0):
@@ -92,6 +96,18 @@ copy, or with --in-place to the file.`,
 	flags.StringArrayVar(&f.dismiss, "dismiss", nil, "an instruction, by its number or words, that is none")
 	flags.BoolVar(&f.remove, "remove", false, "take the protection of the part, text, files or dismissal back")
 	return cmd
+}
+
+// hintPath names the command that protects files where neither a session nor a part has the name of
+// one.
+func hintPath(err error, args []string) error {
+	if len(args) == 0 || winnow.CodeOf(err) != winnow.NotFound && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if last := args[len(args)-1]; strings.ContainsAny(last, "/*.") {
+		return cli.Hint(err, "to protect a file in every session: winnow protect --path "+cli.ShellWord(last))
+	}
+	return err
 }
 
 // protectPaths changes the patterns of protected files.

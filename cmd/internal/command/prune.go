@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/output"
 	"github.com/winnowhq/winnow/cmd/internal/source"
@@ -14,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // pruning is the JSON document of prune.
@@ -35,6 +37,9 @@ type pruning struct {
 	InPlace *inplace.Replaced       `json:"inPlace,omitzero"`
 	Server  *opencodeserver.Outcome `json:"server,omitzero"` // what a running OpenCode was told
 	Limits  []string                `json:"limits,omitzero"` // what importing Output does not do
+	// Resume is the line that prunes the session in place and goes on with it, where no copy was
+	// written.
+	Resume string `json:"resume,omitzero"`
 }
 
 func pruneCommand(a *cli.App) *cobra.Command {
@@ -48,7 +53,9 @@ output that is left out stays in the log, and the model is shown a placeholder i
 What is pinned or protected stays. With compaction.prune off it is refused, unless --force is given.
 
 A session in the store is changed there. For a file a pruned copy is written: with -o to the file
-named, else to NAME.pruned.EXT in the current folder. Of opencode:ID a running OpenCode server is told
+named, with --in-place to SRC itself, else to NAME.pruned.EXT in the current folder. Where a product
+resumes sessions from its own files alone, as Claude Code does, the last case writes nothing: it shows
+what would be done, and the command with --in-place. Of opencode:ID a running OpenCode server is told
 (see --server): it leaves out the outputs of calls that ended well, and nothing else. If none answers,
 a file for "opencode import" is written.`,
 		Example: `  winnow prune session.jsonl -o smaller.jsonl
@@ -78,11 +85,15 @@ func scheduleFlag(a *cli.App, cmd *cobra.Command) {
 }
 
 func runPrune(ctx context.Context, a *cli.App, src string, out output.Target, dry bool) error {
-	s, before, err := output.OpenToChange(ctx, a, src, &out, dry)
+	s, preview, err := openOrPreview(ctx, a, src, &out, &dry)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	before, err := winnow.Look(ctx, s.Engine, s.ID, report.Inspect)
+	if err != nil {
+		return err
+	}
 	outcome, err := s.Engine.Prune(ctx, s.ID, out.Force)
 	if err != nil {
 		return err
@@ -114,6 +125,10 @@ func runPrune(ctx context.Context, a *cli.App, src string, out output.Target, dr
 		}
 		doc.InPlace, doc.Server, doc.Limits = out.Replaced, out.Told, out.Limits
 	}
+	if preview {
+		r, again := resumed(a, s, out, "prune", "")
+		doc.Resume = again + " && " + r.line()
+	}
 	if doc.Output == "-" {
 		return s.Done() // standard output has the session
 	}
@@ -129,6 +144,8 @@ func runPrune(ctx context.Context, a *cli.App, src string, out output.Target, dr
 		a.Paint().Pruning(after, *r, s.Title())
 		a.Printf("\n")
 		switch {
+		case preview:
+			sayPreview(a, s, out, "prune")
 		case dry:
 			a.Printf("Nothing was written (--dry-run).\n")
 		case out.Told != nil:

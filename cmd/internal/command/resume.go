@@ -160,9 +160,9 @@ func (r resumption) run(ctx context.Context, a *cli.App) error {
 }
 
 // resumed is how to go on with a session that was written to a file, in place of its own or beside
-// it. again is what to run before that, if its product cannot resume the copy: the command that
-// replaces the original.
-func resumed(a *cli.App, s *source.Session, out output.Target, written string) (r resumption, again string) {
+// it by a command. again is what to run before that, if its product cannot resume the copy: the
+// command that replaces the original.
+func resumed(a *cli.App, s *source.Session, out output.Target, command, written string) (r resumption, again string) {
 	if !s.FromFile() {
 		return resumptionOf(source.Own, s.ID, "", "", false), ""
 	}
@@ -174,7 +174,7 @@ func resumed(a *cli.App, s *source.Session, out output.Target, written string) (
 	r = resumptionOf(product, s.ID, folder, a.Path(cmp.Or(written, s.Path)), copied)
 	if len(r.Steps) == 0 && copied && out.Format == "" && source.Kept(a, s.Path) {
 		return resumptionOf(product, s.ID, folder, "", false),
-			"winnow compact " + cli.ShellWord(product+":"+s.ID) + " --in-place"
+			"winnow " + command + " " + cli.ShellWord(product+":"+s.ID) + " --in-place"
 	}
 	return r, ""
 }

@@ -91,7 +91,8 @@ The hits are grouped by session, that of the best hit first.
 
 It searches winnow's own store, which has an index of everything that was imported, relayed or said in
 it; with gateway.searchIndex false it has none, and the newest 5,000 messages are read. With
---everywhere it reads the sessions of all agents where they keep them instead, each time anew.`,
+--everywhere, or while there is no store, it reads the sessions of all agents where they keep them,
+each time anew.`,
 		Example: `  winnow search connection refused
   winnow search '"permission denied"' --tool bash --since 7d
   winnow search connection refused --everywhere --since 7d
@@ -167,6 +168,9 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 	}
 	doc := searched{Words: q.Words, Hits: []searchHit{}}
 	kept, err := openToWrite(ctx, a, source.Changing)
+	if errors.Is(err, source.ErrNoStore) && a.StoreFile == "" && a.Env.Getenv("WINNOW_STORE") == "" && q.Session == "" {
+		return runSearchEverywhere(ctx, a, q)
+	}
 	if errors.Is(err, source.ErrNoStore) {
 		if err := a.Tell(doc, func() {}); err != nil {
 			return err
@@ -223,7 +227,7 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 		if doc.Behind > 0 {
 			reason += fmt.Sprintf("; %s not searched", quantity.Plural(doc.Behind, "message was", "messages were"))
 		}
-		return cli.Nothing(reason)
+		return cli.Hint(cli.Nothing(reason), "`winnow search WORDS --everywhere` reads the sessions where agents keep them")
 	}
 	return nil
 }

@@ -80,7 +80,10 @@ func showHit(a *cli.App, h searchHit) {
 	if h.Seen != seenWhole && h.Seen != "" {
 		line = append(line, strings.Replace(h.Seen, seenElided, "left out", 1))
 	}
-	a.Printf("  %s  %s\n", visible.Line(strings.Join(append(line, h.Message), "  ")), visible.Line(h.Part))
+	if !strings.HasPrefix(h.Part, h.Message) { // else it names the message, too
+		line = append(line, h.Message)
+	}
+	a.Printf("  %s  %s\n", visible.Line(strings.Join(line, "  ")), visible.Line(h.Part))
 	snippet, at := []visible.Span{styled(a, "", "    ")}, 0
 	for _, m := range h.Marks {
 		snippet = append(snippet, styled(a, "", h.Snippet[at:m[0]]), styled(a, "1;33", h.Snippet[m[0]:m[1]]))

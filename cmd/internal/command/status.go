@@ -42,9 +42,9 @@ func statusCommand(a *cli.App) *cobra.Command {
 		Use:   "status",
 		Short: "Show the requests of today that went through winnow, and the saving",
 		Long: `status shows the sessions whose requests winnow wrap and winnow serve relayed today, while
-they run: requests, what they were billed, what the same clients would have paid without winnow, and the
-difference, net of summaries, of what had to be written to the provider's cache again, and of what was
-asked for again. It is negative when winnow cost more than it saved.
+they run: requests, their bill, the estimated bill of the same clients without winnow, and the saving
+after the cost of summaries, cache rewrites and recalls. It is negative when winnow cost more than it
+saved.
 
 --by person tells apart who asked within a tenant of winnowd serve, by the owners of their tokens.
 
@@ -153,7 +153,7 @@ func showStatus(a *cli.App, doc report.Relayed, ids []string, by string, now tim
 	var rows [][]string
 	switch by {
 	case "session":
-		widths = []int{-2, 2, 2, 2, 2, 2, 2, 2}
+		widths = []int{-2, 2, 2, 2, 2, 2, 2}
 		rows = statusSessions(a, doc, ids, now)
 	case "day":
 		widths = []int{-2, 2, 2, 2, 2, 2}
@@ -172,7 +172,7 @@ func showStatus(a *cli.App, doc report.Relayed, ids []string, by string, now tim
 		rows = append(rows, append(append([]string{"all"}, gained(doc.Total)...), quantity.Number(doc.Total.Recalls)))
 	case "rule":
 		widths = []int{-2, 2, 2, 2, 2}
-		rows = append(rows, []string{"rule", "left out now", "recalls", "net", "could save"})
+		rows = append(rows, []string{"rule", "left out now", "recalls", "saved", "could save"})
 		for _, r := range doc.Rules {
 			rows = append(rows, []string{visible.Line(cmp.Or(r.Rule, "no rule")), quantity.Number(r.LeftOut),
 				quantity.Number(r.Recalls), quantity.Net(r.Net), quantity.Net(r.ToSave)})
@@ -199,8 +199,8 @@ func showStatus(a *cli.App, doc report.Relayed, ids []string, by string, now tim
 // statusNotes say what is in the sums, or is not.
 func statusNotes(g report.Gain, unpriced []string) (lines []string) {
 	if g.Beside > 0 {
-		lines = append(lines, "billed and without: with "+quantity.Plural(g.Beside, "request", "requests")+
-			" beside the conversations, for titles and the like")
+		lines = append(lines, "billed and without winnow include "+quantity.Count(g.Beside, "request")+
+			" for titles and the like")
 	}
 	var less []string
 	if g.Missed > 0 {
@@ -210,10 +210,10 @@ func statusNotes(g report.Gain, unpriced []string) (lines []string) {
 		less = append(less, quantity.Dollars(g.Summaries)+" for summaries")
 	}
 	if len(less) > 0 {
-		lines = append(lines, "net: after "+strings.Join(less, " and "))
+		lines = append(lines, "saved: after "+strings.Join(less, " and "))
 	}
 	if g.Warm > 0 {
-		lines = append(lines, fmt.Sprintf("keeping the cache warm: %s cost %s and saved %s, which is in net",
+		lines = append(lines, fmt.Sprintf("saved includes keeping the cache warm: %s cost %s and saved %s",
 			quantity.Count(g.Warm, "request"), quantity.Dollars(float64(g.WarmCost)), quantity.Dollars(g.WarmSaved)))
 	}
 	if g.Observed > 0 {
@@ -221,8 +221,8 @@ func statusNotes(g report.Gain, unpriced []string) (lines []string) {
 			quantity.Plural(g.Observed, "request was", "requests were"), quantity.Net(g.ToSave)))
 	}
 	if low, high := g.Otherwise.Range(); high-low >= 0.01 {
-		lines = append(lines, fmt.Sprintf("without: between %s and %s, as nobody knows when the clients would have "+
-			"compacted by themselves", quantity.Dollars(low), quantity.Dollars(high)))
+		lines = append(lines, fmt.Sprintf("without winnow: %s to %s, depending on when the clients would have "+
+			"compacted", quantity.Dollars(low), quantity.Dollars(high)))
 	}
 	if g.Unpriced > 0 {
 		lines = append(lines, fmt.Sprintf("* %s of unknown cost not counted: no usage, or no price of %s",
@@ -321,7 +321,7 @@ func together(doc report.Relayed) report.LiveSession {
 
 // line is a session for a status bar.
 func line(s report.LiveSession) string {
-	text := fmt.Sprintf("winnow: net %s of %s", quantity.Net(s.Net), quantity.Dollars(s.Otherwise.Likely))
+	text := fmt.Sprintf("winnow: saved %s of %s", quantity.Net(s.Net), quantity.Dollars(s.Otherwise.Likely))
 	if s.Observed == s.Requests && s.Observed > 0 {
 		text = fmt.Sprintf("winnow (observing): could save %s of %s", quantity.Net(s.ToSave),
 			quantity.Dollars(float64(s.Billed)))

@@ -23,6 +23,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/mattn/go-runewidth"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/internal/llmtest"
@@ -357,6 +358,12 @@ func TestStatus_prints(t *testing.T) {
 		"--line --session aaaa-1", "--line --session live_fed", "--line --session live_0000", "--line --session nobody"} {
 		o := d.run(append([]string{"status", "--store", "s.db"}, strings.Fields(args)...)...)
 		fmt.Fprintf(&said, "== status %s\n%s%s", args, o.stdout, o.stderr)
+		for line := range strings.Lines(o.stdout) {
+			if n := runewidth.StringWidth(strings.TrimSpace(line)); n > 80 && !strings.Contains(line, "unknown cost") &&
+				!strings.HasPrefix(args, "--by tool") {
+				t.Errorf("status %s: a line has %d columns: %s", args, n, line)
+			}
+		}
 		for _, id := range regexp.MustCompile(`(?m)^live_\w+`).FindAllString(o.stdout, -1) {
 			if len(id) > len("live_01234567") {
 				t.Errorf("status %s shows the long id %s", args, id)
@@ -390,13 +397,13 @@ func TestStatus_lineOfTheSessionThatAClientNames(t *testing.T) {
 	d.now = func() time.Time { return now }
 	silent, w := io.Pipe()
 	defer w.Close()
-	newest := "winnow: net $0.65 of $1.29 · 39k left out · window 31% · 1 recall\n"
+	newest := "winnow: saved $0.65 of $1.29 · 39k left out · window 31% · 1 recall\n"
 	for stdin, want := range map[io.Reader]string{
 		strings.NewReader(`{"session_id":"aaaa-1","cost":{"total_cost_usd":1}}`):  newest,
 		strings.NewReader(`{"session_id":"bbbb-2"}`):                              "winnow: no requests yet\n",
 		strings.NewReader(`{"session_id":7}`):                                     newest,
 		strings.NewReader("not JSON"):                                             newest,
-		io.MultiReader(strings.NewReader(`{"session_id":"live_fedcba"}`), silent): "winnow: net −$0.0100 of $0.0300 · 500 left out · window 6%\n",
+		io.MultiReader(strings.NewReader(`{"session_id":"live_fedcba"}`), silent): "winnow: saved −$0.0100 of $0.0300 · 500 left out · window 6%\n",
 		silent: newest,
 	} {
 		o := d.runWith(t.Context(), stdin, new(bytes.Buffer), "status", "--store", "s.db", "--line")

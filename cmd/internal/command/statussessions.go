@@ -13,7 +13,7 @@ import (
 )
 
 // heads are the columns of sums.
-func heads() []string { return []string{"requests", "billed", "without", "net"} }
+func heads() []string { return []string{"requests", "billed", "without winnow", "saved"} }
 
 // gained are the columns of a gain.
 func gained(g report.Gain) []string {
@@ -38,21 +38,19 @@ func shortIDs(ctx context.Context, kept store.Store, sessions []report.LiveSessi
 	return source.ShortIDs(ctx, kept, ids)
 }
 
-// statusSessions are the rows of sessions: the figures of each, and below them its title, project
-// and client.
+// statusSessions are the rows of sessions: the figures of each, and below them its title, project,
+// client and age.
 func statusSessions(a *cli.App, doc report.Relayed, ids []string, now time.Time) [][]string {
-	row := func(id, last string, g report.Gain, leftOut, window string) []string {
-		return append(append([]string{id, last}, gained(g)...), leftOut, window)
+	row := func(id string, g report.Gain, leftOut, window string) []string {
+		return append(append([]string{id}, gained(g)...), leftOut, window)
 	}
-	rows := [][]string{append(append([]string{"session", "last"}, heads()...), "left out", "window")}
+	rows := [][]string{append(append([]string{"session"}, heads()...), "left out", "window")}
 	for i, s := range doc.Sessions {
-		rows = append(rows, row(ids[i], quantity.Age(now.Sub(timeOf(s.Last))), s.Gain,
-			quantity.Number(s.LeftOut), share(s)))
-		if about := sessionLine(a, len("  "), s.Title, survey.FolderName(s.Project), s.Client); about != "" {
-			rows = append(rows, []string{"  " + about})
-		}
+		rows = append(rows, row(ids[i], s.Gain, quantity.Number(s.LeftOut), share(s)),
+			[]string{"  " + sessionLine(a, len("  "), s.Title, survey.FolderName(s.Project), s.Client,
+				ago(now.Sub(timeOf(s.Last))))})
 	}
-	return append(rows, row("all", "", doc.Total, "", ""))
+	return append(rows, row("all", doc.Total, "", ""))
 }
 
 // share is how much of its model's window the newest request of a session took.

@@ -21,9 +21,8 @@ func toolNotes(u report.Uncalled) []string {
 	if tools == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("tools: carrying %s that %s never called cost %s; more: winnow status --by tool",
-		quantity.Count(tools, "declaration"), map[bool]string{true: "was", false: "were"}[tools == 1],
-		quantity.Dollars(cost))}
+	return []string{fmt.Sprintf("tools: %s never called cost %s; more: winnow status --by tool",
+		quantity.Count(tools, "declaration"), quantity.Dollars(cost))}
 }
 
 // showTools prints what was declared and never called, by client and MCP server, and what can be

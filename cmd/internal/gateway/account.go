@@ -59,15 +59,15 @@ func billed(mode transport.Mode, t transport.Totals) string {
 	}
 	text := "billed " + quantity.Dollars(float64(t.Billed))
 	if mode == transport.Observe {
-		text += fmt.Sprintf("; pruned it would have been %s: net %s to save", quantity.Dollars(t.Otherwise.Likely),
+		text += fmt.Sprintf("; pruned it would have been %s: %s could be saved", quantity.Dollars(t.Otherwise.Likely),
 			quantity.Net(t.ToSave))
 	} else {
-		without, net := quantity.Dollars(t.Otherwise.Likely), quantity.Net(t.Net)
+		without, saved := quantity.Dollars(t.Otherwise.Likely), quantity.Net(t.Net)
 		if low, high := t.Otherwise.Range(); high-low >= 0.01 {
 			without = quantity.Dollars(low) + " to " + quantity.Dollars(high)
-			net = quantity.Net(t.Net+low-t.Otherwise.Likely) + " to " + quantity.Net(t.Net+high-t.Otherwise.Likely)
+			saved = quantity.Net(t.Net+low-t.Otherwise.Likely) + " to " + quantity.Net(t.Net+high-t.Otherwise.Likely)
 		}
-		text += fmt.Sprintf("; without winnow %s: net %s saved", without, net)
+		text += fmt.Sprintf("; without winnow %s: %s saved", without, saved)
 	}
 	var less []string
 	if t.Missed > 0 {

@@ -302,7 +302,7 @@ func (doc Computer) list(a *cli.App, f Flags) (column int) {
 		}
 		what := strings.Join(strings.Fields(s.Title), " ")
 		if project := FolderName(s.Project); project != "" && what != "" {
-			what = project + ": " + what
+			what = runewidth.Truncate(project, mostProject, "…") + ": " + what
 		} else if what == "" {
 			what = project
 		}
@@ -331,6 +331,9 @@ func (doc Computer) list(a *cli.App, f Flags) (column int) {
 	}
 	return column
 }
+
+// mostProject is how many columns the name of a project has before a title.
+const mostProject = 16
 
 // words are those that winnow takes for the sessions.
 func (doc Computer) words() []string {

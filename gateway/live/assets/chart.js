@@ -80,7 +80,7 @@ function drawBills(into, bills) {
     bar.append(svg('rect', { class: 'b-whole', x: .2, y: 11, width: Math.max(0, b.whole / most * 100 - .4).toFixed(2), height: 3, 'vector-effect': 'non-scaling-stroke' }));
     const row = el('div', '', el('span', 'soft', clock(b.time)), bar, el('span', 'n', b.unpriced ? 'unknown' : dollars(b.pruned)), el('span', 'n soft', b.unpriced ? '' : dollars(b.whole)));
     row.setAttribute('role', 'listitem');
-    row.title = `${b.observed ? 'observed only; pruned it would have been: ' : ''}${words.join(', ')}; without winnow ${dollars(b.whole)}; net ${dollars(b.net)}; ${number(b.leftOut)} tokens left out`;
+    row.title = `${b.observed ? 'observed only; pruned it would have been: ' : ''}${words.join(', ')}; without winnow ${dollars(b.whole)}; saved ${dollars(b.net)}; ${number(b.leftOut)} tokens left out`;
     row.setAttribute('aria-label', `${clock(b.time)}: ${b.unpriced ? 'cost unknown' : dollars(b.pruned) + ', without winnow ' + dollars(b.whole)}; ${words.join(', ')}`);
     return row;
   }));

@@ -3,6 +3,7 @@ package draw
 import (
 	"strings"
 
+	"github.com/winnowhq/winnow/look/display"
 	"github.com/winnowhq/winnow/look/tui"
 	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/store/report"
@@ -124,43 +125,32 @@ func barText(g report.Gauge, width int) string {
 	}
 	for _, text := range []string{
 		size[0] + elided + cost + both, size[1] + elided + cost + both, size[1] + elided + cost + cache,
-		size[2] + elided + cost + cache, size[2] + cost + cache,
-		size[2] + spent + cache, size[3] + spent + cache, size[3] + spent, size[4] + spent, size[4],
+		size[1] + cost + cache, size[1] + spent + cache, size[2] + spent + cache, size[2] + spent, size[3] + spent,
+		size[3],
 	} {
 		if tui.Columns(text) <= width {
 			return text
 		}
 	}
-	return size[4]
+	return size[3]
 }
 
-// BarSize says how full the window is, the longest text first.
-func BarSize(g report.Gauge) [5]string {
-	about, remark, longer := "≈", "", ""
+// BarSize says how full the window is, as inspect does, the longest text first.
+func BarSize(g report.Gauge) [4]string {
+	about, longer := "≈", ""
 	if g.Reported {
 		about = ""
 	}
-	switch {
-	case g.Full():
-		remark = " · full"
-	case g.Warns():
-		remark = " · nearly full"
-	}
 	if g.System+g.Tools == 0 && g.Total > 0 {
-		longer = " without system and tools"
+		longer = ", without system and tools"
 	}
-	total := about + quantity.Number(g.Total)
+	w := display.State{Used: g.Total, Usable: g.Usable}
+	size := about + w.Size()
 	if g.Usable <= 0 {
-		short := total + " tokens"
-		return [5]string{short + longer + ", the limit is not known", short + ", no known limit", short, short, short}
+		return [4]string{size + longer + ", the limit is not known", size + ", no known limit", size, size}
 	}
-	percent := quantity.Percent(g.Total, g.Usable)
-	usable := total + " of " + quantity.Number(g.Usable)
-	return [5]string{
-		usable + " usable, " + percent + longer + remark, usable + " usable, " + percent + remark,
-		usable + ", " + percent + remark,
-		about + quantity.Short(g.Total) + " of " + quantity.Short(g.Usable) + ", " + percent, about + percent,
-	}
+	return [4]string{size + longer, size,
+		about + quantity.Short(g.Total) + " of " + quantity.Short(g.Usable) + ", " + w.Full(), about + w.Full()}
 }
 
 // BarCost is what the session and its newest step have cost, "" before the first.

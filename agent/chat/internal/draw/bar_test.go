@@ -69,18 +69,18 @@ func TestBarText_saysLessWhereThereIsLessRoom(t *testing.T) {
 		width int
 		want  string
 	}{
-		{"half full", 100, "61,300 of 148,000 usable, 41% · pruned 22,400 · $0.83, last $0.0214 · cache 96%, session " +
+		{"half full", 100, "61,300 of 148,000, 41% full · pruned 22,400 · $0.83, last $0.0214 · cache 96%, session " +
 			"91%"},
-		{"half full", 80, "61,300 of 148,000 usable, 41% · pruned 22,400 · $0.83, last $0.0214 · cache 96%"},
-		{"half full", 60, "61,300 of 148,000, 41% · $0.83, last $0.0214 · cache 96%"},
-		{"half full", 40, "61k of 148k, 41% · $0.83 · cache 96%"},
-		{"half full", 20, "41% · $0.83"},
-		{"half full", 4, "41%"},
-		{"nobody knows the prices", 80, "61,300 of 148,000 usable, 41% · pruned 22,400 · cost ? · cache 96%, session " +
+		{"half full", 80, "61,300 of 148,000, 41% full · pruned 22,400 · $0.83, last $0.0214 · cache 96%"},
+		{"half full", 61, "61,300 of 148,000, 41% full · $0.83, last $0.0214 · cache 96%"},
+		{"half full", 41, "61k of 148k, 41% full · $0.83 · cache 96%"},
+		{"half full", 20, "41% full · $0.83"},
+		{"half full", 8, "41% full"},
+		{"nobody knows the prices", 80, "61,300 of 148,000, 41% full · pruned 22,400 · cost ? · cache 96%, session " +
 			"91%"},
-		{"some prices are known", 80, "61,300 of 148,000 usable, 41% · pruned 22,400 · ≥ $0.83, last ? · cache 96%"},
-		{"full", 60, "156,300 of 148,000, 106% · full · $0.83 · cache 96%"},
-		{"before the first answer", 80, "≈120 of 148,000 usable, <1% without system and tools"},
+		{"some prices are known", 80, "61,300 of 148,000, 41% full · pruned 22,400 · ≥ $0.83, last ? · cache 96%"},
+		{"full", 60, "156,300 of 148,000, 106% full · $0.83 · cache 96%"},
+		{"before the first answer", 80, "≈120 of 148,000, <1% full, without system and tools"},
 		{"the limit is not known", 80, "61,300 tokens, no known limit · pruned 22,400 · $0.83, last $0.0214 · cache " +
 			"96%"},
 	} {
