@@ -127,9 +127,6 @@ func (c *chooser) gaps() (all []Gap) {
 			own = append(own, one)
 		}
 	}
-	if len(simple) < 2 || len(own) == 0 {
-		return nil
-	}
 	for i := range c.report.Holdout {
 		h := &c.report.Holdout[i]
 		if h.Of != "" {
@@ -137,6 +134,9 @@ func (c *chooser) gaps() (all []Gap) {
 				return h.Folds[c.folds.of[session]].Policy
 			}))
 		}
+	}
+	if len(simple) < 2 || len(own) == 0 {
+		return nil
 	}
 	more := len(triggered) > len(simple)
 	gap := func(name string, where func(times []uint16) point) {
