@@ -46,7 +46,7 @@ type point struct{ missed, ratio float64 }
 
 // hullAt is the height of the lower convex hull of points at so many missed steps, infinite where all
 // of them miss more. To miss less than one may costs nothing.
-// from and to are the points between which it is; the same where it is at one of them.
+// It lies between the points from and to; where it is at one point, both are that one.
 func hullAt(points []point, missed float64) (least float64, from, to int) {
 	least = math.Inf(1)
 	for i, a := range points {
@@ -96,7 +96,7 @@ func points(of []series, times []uint16) []point {
 	return all
 }
 
-// series are the outcomes of which says which policy counts for a session.
+// series adds up outcomes by groups of sessions; which names the policy that counts for a session.
 func (c *chooser) series(name string, which func(session int) int) series {
 	n := len(c.drawn.names)
 	s := series{name, make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}

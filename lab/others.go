@@ -41,8 +41,8 @@ func Usual() []string {
 
 // Forms describes how policies are written, for errors and help.
 func Forms() string {
-	return "nothing, compact, compact@168k, compact@84%, compact@economic, careful, balanced, thrifty, classic, aggressive, " +
-		"supersede, mask:STEPS, clear:KEEP@TRIGGER, clear:KEEP@TRIGGER+LEAST, config or the path of a winnow.jsonc; " +
+	return "nothing, compact, compact@168k, compact@84%, compact@economic, careful, balanced, thrifty, classic, " +
+		"aggressive, supersede, mask:STEPS, clear:KEEP@TRIGGER, clear:KEEP@TRIGGER+LEAST, config or the path of a winnow.jsonc; " +
 		"each may be followed by /compact@168k, /compact@economic, /cold@120k (compaction of a cold cache), /200k " +
 		"(a window), /nolimit or /warm:5 (requests that keep the cache during a pause)"
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/winnowhq/winnow/store/report"
 )
 
-// What is below 1 % of the session shares a line, but for what is pinned and for the largest.
+// Parts below 1 % of the session share a line. Pinned parts and the largest have lines of their own.
 func TestParts_smallOnesShareALine(t *testing.T) {
 	list := func(sizes ...int) string {
 		var parts []report.Part

@@ -113,7 +113,7 @@ func TestPlan_foldsWhereTheCacheIsCold(t *testing.T) {
 	}
 }
 
-// What stands behind a wish is what its policy has; others are left as they are.
+// A policy has the values of its wish. Policies without a wish keep their options.
 func TestWish_ofEachSoundPolicy(t *testing.T) {
 	waits := 1 << 30
 	for _, name := range policy.Wishes() {

@@ -83,7 +83,7 @@ func uselessCopy(a *cli.App, s *source.Session, out output.Target) bool {
 	return again != ""
 }
 
-// sayPreview says how a command changes a session where it is, of which it wrote no copy.
+// sayPreview names the command that changes a session in place. No copy was written.
 func sayPreview(a *cli.App, s *source.Session, out output.Target, command string) {
 	r, again := resumed(a, s, out, command, "")
 	if going := r.from(a.Env.Dir); going != "" {

@@ -159,9 +159,9 @@ func (r resumption) run(ctx context.Context, a *cli.App) error {
 	return ctx.Err()
 }
 
-// resumed is how to go on with a session that was written to a file, in place of its own or beside
-// it by a command. again is what to run before that, if its product cannot resume the copy: the
-// command that replaces the original.
+// resumed says how to go on with a session that was written to a file, in place of its own or beside
+// it by a command. If its product cannot resume the copy, again is the command to run first: the
+// one that replaces the original.
 func resumed(a *cli.App, s *source.Session, out output.Target, command, written string) (r resumption, again string) {
 	if !s.FromFile() {
 		return resumptionOf(source.Own, s.ID, "", "", false), ""

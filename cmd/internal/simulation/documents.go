@@ -212,7 +212,8 @@ func DocumentOf(r lab.Report, detail bool) Document {
 	doc := Document{extent: extent{Sessions: len(r.Sessions), Sources: r.Sources, By: r.By}, Unit: "USD",
 		Prices: r.Prices, Baseline: r.Baseline, RecordedBill: recordedOf(r.Paid, r.Differs), Base: r.BaseCost(),
 		Skipped: r.Skipped, Subject: r.Subject, Gains: r.Gains, Losses: r.Losses, Advice: r.Advice,
-		Gaps: r.Gaps, Unadvised: r.Unadvised, Products: r.Products, choices: choices{heldOutOf(r.Holdout), r.Unheld, r.InSample}}
+		Gaps: r.Gaps, Unadvised: r.Unadvised, Products: r.Products,
+		choices: choices{heldOutOf(r.Holdout), r.Unheld, r.InSample}}
 	if r.Relative {
 		doc.Unit = "Mtok"
 	}
