@@ -60,7 +60,7 @@ func TestUnread_isWhatChangesNothing(t *testing.T) {
 		}
 		unread, same := map[string]string{}, map[string]bool{}
 		read := false
-		for _, name := range []string{policy.Classic, policy.Aggressive, policy.Balanced} {
+		for _, name := range []string{policy.Classic, policy.Aggressive, policy.Careful, policy.Balanced, policy.Thrifty} {
 			for _, schedule := range append(policy.Schedules(), "") {
 				before := start
 				before.Policy, before.Schedule = name, schedule
@@ -94,13 +94,15 @@ func TestUnread_says(t *testing.T) {
 		{"strategies.aggressivePruning.pruneSnapshots", policy.Balanced, "", "only the policy aggressive reads it"},
 		{"strategies.aggressivePruning", policy.Classic, "", "only the policy aggressive reads it"},
 		{"strategies.aggressivePruning.snapshots", policy.Aggressive, "", ""},
-		{"strategies.balancedPruning.idleSteps", policy.Aggressive, "", "only the policy balanced reads it"},
+		{"strategies.balancedPruning.idleSteps", policy.Aggressive, "", "only the policies careful, balanced and thrifty read it"},
 		{"compaction.minimum", policy.Balanced, "", "under balanced only the schedule eager reads it"},
 		{"compaction.minimum", policy.Balanced, "eager", ""},
 		{"compaction.minimum", policy.Classic, "economic", ""},
-		{"compaction.keep", policy.Classic, "", "only the policy balanced reads it"},
+		{"compaction.keep", policy.Classic, "", "only the policies careful, balanced and thrifty read it"},
 		{"compaction.keep", policy.Balanced, "", ""},
 		{"compaction.auto", policy.Classic, "", ""},
+		{"strategies.balancedPruning.idleSteps", policy.Thrifty, "", ""},
+		{"compaction.keep", policy.Careful, "", ""},
 	} {
 		if got := policy.Unread(c.key, c.policy, c.schedule); got != c.want {
 			t.Errorf("%s under %s, schedule %q: %q, want %q", c.key, c.policy, c.schedule, got, c.want)

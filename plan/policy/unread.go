@@ -18,19 +18,19 @@ func Unread(key, policyName, scheduleName string) string {
 	switch key {
 	case "compaction.keep", "compaction.coldFold", "compaction.userMessages", "compaction.reserved":
 		reader = Balanced
-		if Sound(policyName) {
-			reader = policyName
-		}
 	case "compaction.minimum":
 		if scheduleName == "" {
 			scheduleName = own(policyName)
 		}
 		if Sound(policyName) && scheduleName != (schedule.Eager{}).Name() {
-			return "under balanced only the schedule eager reads it"
+			return "under " + policyName + " only the schedule eager reads it"
 		}
 	}
-	if reader == "" || reader == policyName {
+	if reader == "" || reader == policyName || reader == Balanced && Sound(policyName) {
 		return ""
+	}
+	if reader == Balanced {
+		return "only the policies careful, balanced and thrifty read it"
 	}
 	return "only the policy " + reader + " reads it"
 }
