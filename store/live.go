@@ -94,7 +94,7 @@ type Account struct {
 	Spent []Spend // oldest first
 }
 
-// Beside is what the ids of sessions begin with that have no log, only requests beside all
+// Beside begins the ids of sessions that have no log, only requests beside all
 // conversations: of one person on one day.
 const Beside = "live_beside_"
 

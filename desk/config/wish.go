@@ -5,15 +5,15 @@ import (
 	"github.com/winnowhq/winnow/plan/policy"
 )
 
-// Wished is a configuration with another policy, "" for the one in force, and what stands behind it
-// at the keys that nobody set.
+// Wished is a configuration with another policy, "" for the one in force. Keys that nobody set get
+// the values of the policy, or the defaults where the policy has none.
 func (l Loaded) Wished(name string) Loaded {
 	if name != "" {
 		l.Settings.Policy = name
 	}
 	w := policy.WishOf(l.Settings.Policy)
 	if w == (policy.Wish{}) {
-		return l
+		w = policy.WishOf(policy.Balanced)
 	}
 	idle := &l.Settings.Strategies.BalancedPruning
 	if l.Origins["strategies.balancedPruning.idleSteps"] == "" {

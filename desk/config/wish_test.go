@@ -40,6 +40,15 @@ func TestLoad_aPolicyBringsItsValues(t *testing.T) {
 	}
 }
 
+// Another policy for one command takes the values of the one in force away.
+func TestWished_anotherPolicyHasNothingOfTheOneInForce(t *testing.T) {
+	is := Loaded{Settings: Default(), Origins: map[string]string{}}.Wished(policy.Thrifty).Wished(policy.Classic).Settings
+	idle := is.Strategies.BalancedPruning
+	if len(is.Compaction.Threshold) > 0 || idle.IdleSteps != 180 || idle.IdleInputSteps != 360 {
+		t.Errorf("classic has %v, %d, %d", is.Compaction.Threshold, idle.IdleSteps, idle.IdleInputSteps)
+	}
+}
+
 // A folder from elsewhere does not decide that summaries which cost something are written more often.
 func TestLoad_aProjectIsNotThriftyWithPaidSummaries(t *testing.T) {
 	for model, want := range map[string]string{"": policy.Thrifty, "anthropic/claude-haiku-4-5": policy.Balanced} {

@@ -12,7 +12,7 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// Finding is what serve finds when it reads or tries something that its configuration names.
+// Finding is a result of reading or trying something that the configuration of serve names.
 type Finding struct {
 	Setting string `json:"setting"`
 	Found   string `json:"found"` // "" if serve does not start so
