@@ -520,8 +520,12 @@ func (h *hostile) arrived(q *llmtest.Request) {
 		m.latest(since)
 		return
 	case diverges:
-		m.wrong("diverging prefixes", "client %d: message %d of %d is another one, and nothing was decided\n%s\n%s",
-			h.number, at, len(now), around(h.sent, q.Body), strings.Join(h.trace, "\n")+m.logs()+since.String())
+		told := fmt.Sprintf("client %d: message %d of %d is another one, and nothing was decided\n%s\n%s\n%s after a fault",
+			h.number, at, len(now), around(h.sent, q.Body), strings.Join(h.trace, "\n"), since)
+		m.reports.Go(func() {
+			time.Sleep(time.Second) // the gateways have logged the request then
+			m.wrong("diverging prefixes", "%s\n%s", told, h.kept(m.t.Context()))
+		})
 	}
 	if again && differ(before, now) < 0 {
 		m.add("asked again to the byte", 1)
@@ -531,6 +535,41 @@ func (h *hostile) arrived(q *llmtest.Request) {
 		}
 	}
 	h.newest, h.asked, h.sent = number, h.body, slices.Clone(q.Body)
+}
+
+// kept is the conversation as the store has it, a session a line, and what the gateways logged about
+// these sessions.
+func (h *hostile) kept(ctx context.Context) string {
+	rows, err := h.team.books.Query(ctx, `SELECT convert_from(id, 'UTF8'), num, messages, to_timestamp(updated / 1000)::text, left(convert_from(info, 'UTF8'), 400),
+			ARRAY(SELECT convert_from(part, 'UTF8') FROM elision e WHERE e.tenant = s.tenant AND e.session = s.num)::text
+		FROM session s WHERE tenant = $1 AND num > $2 ORDER BY num`, h.tenant, h.since)
+	if err != nil {
+		return err.Error()
+	}
+	type kept struct {
+		ID                   string
+		Num, Messages        int64
+		Updated, Info, Parts string
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[kept])
+	if err != nil {
+		return err.Error()
+	}
+	var lines []string
+	for _, s := range all {
+		lines = append(lines, fmt.Sprintf("%s (%d): %d messages, %s, without %s: %s", s.ID, s.Num, s.Messages, s.Updated, s.Parts, s.Info))
+	}
+	for i, g := range h.team.gates {
+		var about []string
+		for line := range strings.Lines(g.log.String()) {
+			if strings.Contains(line, "upstream="+h.up+" ") || slices.ContainsFunc(all, func(s kept) bool { return strings.Contains(line, s.ID) }) {
+				about = append(about, strings.TrimSpace(line))
+			}
+		}
+		lines = append(lines, fmt.Sprintf("%s:", gateName(i)))
+		lines = append(lines, about[max(0, len(about)-60):]...)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // placed looks for each result that is not as the client has it in the store, and counts them.

@@ -81,6 +81,7 @@ func TestTeam_besieged(t *testing.T) {
 	m.peace.Store(true)
 	m.changed()
 	all.Wait()
+	m.reports.Wait()
 	m.look()
 	m.reckon()
 	t.Logf("%s: %s", time.Since(begun).Round(time.Second), m)
@@ -103,10 +104,11 @@ type team struct {
 	stays    int               // how many tenants a client goes to
 	dice     *rand.Rand        // of the faults
 
-	trap   atomic.Pointer[func(gate int)] // called with the gateway whose request arrives next
-	wrongs atomic.Int64
-	struck atomic.Int64 // when the database was struck last, in Unix nanoseconds
-	peace  atomic.Bool  // no fault is to come
+	trap    atomic.Pointer[func(gate int)] // called with the gateway whose request arrives next
+	wrongs  atomic.Int64
+	reports sync.WaitGroup // of what is wrong
+	struck  atomic.Int64   // when the database was struck last, in Unix nanoseconds
+	peace   atomic.Bool    // no fault is to come
 
 	mu      sync.Mutex
 	moved   *sync.Cond
@@ -224,15 +226,6 @@ func (m *team) latest(since time.Duration) {
 	defer m.mu.Unlock()
 	what := "milliseconds after a fault of the database, the latest of these"
 	m.counts[what] = max(m.counts[what], int(since.Milliseconds()))
-}
-
-// logs is the newest of what the gateways have logged.
-func (m *team) logs() (all string) {
-	for i, g := range m.gates {
-		log := g.log.String()
-		all += fmt.Sprintf("\ngateway %d: %s", i, log[max(0, len(log)-6000):])
-	}
-	return all
 }
 
 func (m *team) changed() { m.moved.Broadcast() }

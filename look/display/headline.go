@@ -68,11 +68,23 @@ func Comparison(r *lab.Report) []Compared {
 	row := func(of, how string, s *lab.Standing) Compared {
 		total := s.Bill.Total()
 		return Compared{Name: of, How: how, Bill: quantity.Bill(total, r.Relative), Part: total / max(before, after),
-			Missed: "in " + Rate(s.MissedStepsPer100) + " of 100 steps the agent missed something"}
+			Missed: missed(s.MissedStepsPer100)}
 	}
 	rows := []Compared{row(other, how, own), row("winnow", name, with)}
 	rows[1].Change = quantity.Change(int(1e6*before), int(1e6*after))
 	return rows
+}
+
+// missed says how often the agent needed something that was gone.
+func missed(stepsPer100 float64) string {
+	switch rate := Rate(stepsPer100); {
+	case stepsPer100 == 0:
+		return "no step missed anything"
+	case rate == Rate(0):
+		return "in less than " + Rate(0.1) + " of 100 steps the agent missed something"
+	default:
+		return "in " + rate + " of 100 steps the agent missed something"
+	}
 }
 
 // Headline says the two rows in one sentence: "balanced would have cost $22.48 instead of $24.10

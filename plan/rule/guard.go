@@ -3,6 +3,7 @@ package rule
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -13,7 +14,7 @@ import (
 // part is remembered.
 type Guard struct {
 	Tools []string // globs over the names of tools
-	Paths []string // globs over paths; "**/x" means x wherever it is
+	Paths []string // globs over paths; a relative one matches in any folder
 	// Least is how many tokens an elision must save to be worth a placeholder; less than 1 counts
 	// as 1.
 	Least int
@@ -31,11 +32,11 @@ func (g *Guard) Tool(name string) bool {
 	return slices.ContainsFunc(g.Tools, func(glob string) bool { return glob == name || matches(glob, name) })
 }
 
-// Path reports whether a path is protected.
+// Path reports whether a path is protected. Some agents name a file of the project by its whole
+// path, others from the project's folder on, so "docs/**" is every folder docs.
 func (g *Guard) Path(path string) bool {
 	return slices.ContainsFunc(g.Paths, func(glob string) bool {
-		// "**/x" means x wherever it is, a bare relative path and an absolute one too.
-		return matches(glob, path) || matches(glob, "./"+path)
+		return matches(glob, path) || !strings.HasPrefix(glob, "/") && matches("**/"+strings.TrimPrefix(glob, "./"), path)
 	})
 }
 

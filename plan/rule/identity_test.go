@@ -96,6 +96,22 @@ func TestGuard_protectedFilesStay(t *testing.T) {
 	}
 }
 
+func TestGuard_aRelativePatternMatchesInAnyFolder(t *testing.T) {
+	for glob, paths := range map[string]map[string]bool{
+		"docs/**":        {"docs/a.md": true, "./docs/b/c.md": true, "/home/ann/shop/docs/a.md": true, "old/docs/a.md": true, "/repo/mydocs/a.md": false},
+		"./docs/*.md":    {"docs/a.md": true, "/repo/docs/a.md": true, "docs/b/c.md": false},
+		"rules.md":       {"rules.md": true, "/repo/rules.md": true, "/repo/rules.md/x": false},
+		"/repo/docs/**":  {"/repo/docs/a.md": true, "docs/a.md": false, "/other/repo/docs/a.md": false},
+		`pages/\[id].ts`: {"/repo/pages/[id].ts": true, "/repo/pages/i.ts": false},
+	} {
+		for path, want := range paths {
+			if got := (&rule.Guard{Paths: []string{glob}}).Path(path); got != want {
+				t.Errorf("%s protects %s: %v, want %v", glob, path, got, want)
+			}
+		}
+	}
+}
+
 func TestGuard_toolsByGlob(t *testing.T) {
 	for glob, stays := range map[string]bool{"mcp_*": true, "mcp__files__read": true, "read": false, "mcp__other__*": false} {
 		l := ruletest.New()

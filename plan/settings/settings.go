@@ -59,7 +59,7 @@ type Compaction struct {
 	Minimum        int       `json:"minimum"`        // tokens below which nothing is committed
 	ProtectTurns   int       `json:"protectTurns"`   // newest turns in which nothing is elided
 	ProtectedTools Protected `json:"protectedTools"` // their outputs stay
-	ProtectedPaths Protected `json:"protectedPaths"` // globs; outputs of calls about them stay
+	ProtectedPaths Protected `json:"protectedPaths"` // globs, relative ones in any folder; outputs of calls about them stay
 
 	System  string   `json:"system"`  // replaces the system prompt of the summariser
 	Prompt  string   `json:"prompt"`  // replaces the instruction to it, after the messages

@@ -226,8 +226,13 @@ func explainError(err error) (text string, hints []string) {
 	var syntax *format.SyntaxError
 	var path *fs.PathError
 	var settings *config.Error
-	if errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist) {
-		text = strings.Replace(text, path.Error(), path.Path+": "+path.Err.Error(), 1) // without the system's call
+	missing := errors.Is(err, fs.ErrNotExist)
+	if errors.As(err, &path) && !(missing && errors.As(err, &settings)) { // without the system's call
+		reason := path.Err.Error()
+		if missing {
+			reason = "there is no such file"
+		}
+		text = strings.Replace(text, path.Error(), path.Path+": "+reason, 1)
 	}
 	switch {
 	case len(hints) > 0:
@@ -238,19 +243,16 @@ func explainError(err error) (text string, hints []string) {
 		for _, f := range all.Formats() {
 			hints = append(hints, "  "+f.Title())
 		}
-	case errors.As(err, &settings) && errors.Is(err, fs.ErrNotExist):
+	case errors.As(err, &settings) && missing:
 		text = strings.Replace(text, settings.Err.Error(), "there is no such file", 1)
 		hints = append(hints, "check the path of the configuration")
-	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
-		text = strings.Replace(text, path.Error(), path.Path+": there is no such file", 1)
-		hints = append(hints, "check the path; `winnow ls --store` shows the sessions in the store")
 	case errors.Is(err, opencodedb.ErrNotFound):
 		hints = append(hints, "`winnow ls` shows the sessions on this computer")
 	case errors.Is(err, format.ErrReadOnly):
 		hints = append(hints, "write it in another format, for example with --format opencode")
 	case errors.Is(err, syscall.ENOSPC):
 		hints = append(hints, "make room on the disk and try again; nothing was half-written")
-	case errors.Is(err, fs.ErrNotExist):
+	case missing:
 		hints = append(hints, "check the path; `winnow ls --store` shows the sessions in the store")
 	case errors.Is(err, fs.ErrPermission):
 		hints = append(hints, "check who may read and write there")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,8 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/output"
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/quantity"
@@ -40,7 +43,7 @@ func protectCommand(a *cli.App) *cobra.Command {
 	var f protectFlags
 	var out output.Target
 	cmd := &cobra.Command{
-		Use:   "protect [SRC] [PART]",
+		Use:   "protect [SRC|FILE] [PART]",
 		Short: "Keep a part, a text or files whatever is pruned and folded",
 		Long: `protect keeps something word for word in what the model sees, whatever is pruned and folded,
 under every policy. Without more than SRC it lists what is protected there.
@@ -49,8 +52,8 @@ PART is a handle, or the id of a part, a call or a message. --text protects a te
 take effect at once: a part that was left out is shown again, and a text, or a part that a compaction
 folded, is quoted behind the summary. Protected parts are never cut.
 
---path protects the output of all calls about the files that match a pattern, in every session. It is
-a setting, compaction.protectedPaths.
+FILE, a file or folder that is no session, protects the output of all calls about it in every session;
+--path does so for the files that match a pattern. Both are a setting, compaction.protectedPaths.
 
 Sentences of yours with "never", "always", "only use" and the like are instructions: each compaction
 keeps them word for word. --dismiss N stops that for one that is none; it needs a session in the store.
@@ -61,6 +64,7 @@ copy, or with --in-place to the file.`,
 		Example: `  winnow protect ses_0123
   winnow protect ses_0123 k3f7a2
   winnow protect session.jsonl --text "Never touch the Store type." --in-place
+  winnow protect docs/rules.md
   winnow protect --path 'docs/**'
   winnow protect ses_0123 --dismiss 3
   winnow protect ses_0123 k3f7a2 --remove`,
@@ -73,16 +77,18 @@ copy, or with --in-place to the file.`,
 				return cli.Usage("--path is for every session; give it alone")
 			case len(f.paths) > 0:
 				return protectPaths(a, f)
-			case f.project:
-				return cli.Usage("--project needs --path")
+			case len(args) == 0 && f.project:
+				return cli.Usage("--project needs a file, or --path")
 			case len(args) == 0:
-				return cli.Usage("name a session, or files with --path; see winnow protect --help")
+				return cli.Usage("name a session or a file; see winnow protect --help")
+			case len(args) == 1 && !about && len(f.dismiss) == 0:
+				return protectNamed(cmd.Context(), a, args[0], f)
+			case f.project:
+				return cli.Usage("--project is about a file, or --path; give it alone")
 			case len(f.dismiss) > 0 && about:
 				return cli.Usage("--dismiss is about an instruction; leave PART and --text out")
 			case len(f.dismiss) > 0:
 				return runDismiss(cmd.Context(), a, args[0], f.dismiss, f.remove)
-			case !about && !f.remove:
-				return runProtected(cmd.Context(), a, args[0])
 			}
 			return runPin(cmd.Context(), a, args[0], cli.Second(args), f.pinFlags, out)
 		},
@@ -96,6 +102,33 @@ copy, or with --in-place to the file.`,
 	flags.StringArrayVar(&f.dismiss, "dismiss", nil, "an instruction, by its number or words, that is none")
 	flags.BoolVar(&f.remove, "remove", false, "take the protection of the part, text, files or dismissal back")
 	return cmd
+}
+
+// protectNamed protects the file of a name, or lists what is protected in the session of that name.
+func protectNamed(ctx context.Context, a *cli.App, name string, f protectFlags) error {
+	file := ""
+	info, err := os.Stat(a.Path(name))
+	switch {
+	case err == nil && info.IsDir():
+		file = source.InProject(a, name) + "/**"
+	case err == nil && info.Mode().IsRegular():
+		file = source.InProject(a, name)
+	case strings.ContainsAny(name, "*?[{"):
+		file = name
+	}
+	f.paths = []string{file}
+	switch {
+	case file != "" && (f.remove || f.project || err != nil || info.IsDir()):
+		return protectPaths(a, f)
+	case f.remove || f.project:
+		return cli.Usage("name a part of the session with --remove, or a file that exists")
+	}
+	err = runProtected(ctx, a, name)
+	var syntax *format.SyntaxError
+	if file != "" && errors.As(err, &syntax) && syntax.Format == all.UnknownFormat {
+		return protectPaths(a, f)
+	}
+	return err
 }
 
 // hintPath names the command that protects files where neither a session nor a part has the name of

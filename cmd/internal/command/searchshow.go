@@ -84,10 +84,42 @@ func showHit(a *cli.App, h searchHit) {
 		line = append(line, h.Message)
 	}
 	a.Printf("  %s  %s\n", visible.Line(strings.Join(line, "  ")), visible.Line(h.Part))
-	snippet, at := []visible.Span{styled(a, "", "    ")}, 0
-	for _, m := range h.Marks {
-		snippet = append(snippet, styled(a, "", h.Snippet[at:m[0]]), styled(a, "1;33", h.Snippet[m[0]:m[1]]))
-		at = m[1]
+	text := brokenAtWords(h.Snippet, a.Env.Width-len(snippetIndent))
+	snippet, at := []visible.Span{styled(a, "", snippetIndent)}, 0
+	piece := func(style string, end int) {
+		snippet = append(snippet, styled(a, style, strings.ReplaceAll(text[at:end], "\n", "\n"+snippetIndent)))
+		at = end
 	}
-	_ = a.Out.Spans(append(snippet, styled(a, "", h.Snippet[at:]+"\n"))...)
+	for _, m := range h.Marks {
+		piece("", m[0])
+		piece("1;33", m[1])
+	}
+	piece("", len(text))
+	_ = a.Out.Spans(append(snippet, styled(a, "", "\n"))...)
+}
+
+const snippetIndent = "    "
+
+// brokenAtWords puts line breaks in place of spaces, so that no line of words is wider than the columns;
+// with none it changes nothing.
+func brokenAtWords(text string, columns int) string {
+	if columns <= 0 {
+		return text
+	}
+	b, space, width := []byte(text), -1, 0
+	for i, r := range text {
+		width += runewidth.RuneWidth(r)
+		if r == ' ' {
+			space = i
+		}
+		if width <= columns || space < 0 {
+			continue
+		}
+		b[space], width = '\n', 0
+		if space < i {
+			width = runewidth.StringWidth(text[space+1:i]) + runewidth.RuneWidth(r)
+		}
+		space = -1
+	}
+	return string(b)
 }

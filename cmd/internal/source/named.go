@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -74,6 +75,17 @@ func project(a *cli.App) (folder string, beneath bool, above []string) {
 		return a.Env.Dir, false, nil
 	}
 	return above[0], true, above[1:]
+}
+
+// InProject is the pattern of one file as the sessions of its project name it: the path from the
+// project's folder on, or the whole path of a file elsewhere.
+func InProject(a *cli.App, file string) string {
+	path := a.Path(file)
+	folder, _, _ := project(a)
+	if below, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(below) && below != "." {
+		path = below
+	}
+	return regexp.MustCompile(`[*?\[\]{}\\]`).ReplaceAllString(filepath.ToSlash(path), `\$0`)
 }
 
 // newestStored is the newest session that began in the store, of those that work in some folders.
