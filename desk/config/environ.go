@@ -21,16 +21,18 @@ import (
 func Variable(key string) string {
 	var b strings.Builder
 	b.WriteString("WINNOW_")
+	upper := false // the letter before: "clientID" has one underscore
 	for _, r := range key {
 		switch {
 		case r == '.':
 			b.WriteByte('_')
-		case unicode.IsUpper(r):
+		case unicode.IsUpper(r) && !upper:
 			b.WriteByte('_')
 			b.WriteRune(r)
 		default:
 			b.WriteRune(unicode.ToUpper(r))
 		}
+		upper = unicode.IsUpper(r)
 	}
 	return b.String()
 }

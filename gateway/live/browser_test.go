@@ -2,11 +2,15 @@ package live_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/winnowhq/winnow/gateway/live"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/chromiumtest"
 	"github.com/winnowhq/winnow/model/bill"
@@ -225,4 +229,30 @@ func TestBrowser_manySessionsAndABrokenConnection(t *testing.T) {
 	s.hub.End() // the streams end, and come again
 	tell(7, 20)
 	b.Until("document.querySelector('#sums div:nth-child(2) dd').textContent === '20,001'")
+}
+
+// Somebody who signed in signs out by a click; a client with a token has no such button.
+func TestBrowser_signsOut(t *testing.T) {
+	b := chromiumtest.Start(t)
+	person, out := "ann@example.com", ""
+	mux := http.NewServeMux()
+	hub := live.NewHub(false, time.Now())
+	mux.Handle("/", live.New(hub, live.Config{Person: func(*http.Request) string { return person }}))
+	mux.HandleFunc("POST /~sign/out", func(w http.ResponseWriter, r *http.Request) {
+		out = r.Header.Get("Origin")
+		_, _ = w.Write([]byte("You have signed out.\n"))
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	defer hub.Close()
+	b.Open(server.URL + "/")
+	b.Until("document.getElementById('link').textContent === 'connected' && /ann@example.com Sign out/.test(document.querySelector('header').textContent)")
+	b.Click("#out")
+	b.Until("/^\\s*You have signed out\\.\\s*$/.test(document.body.textContent)")
+	if out != server.URL {
+		t.Errorf("the page signs out with the origin %q, want %q", out, server.URL)
+	}
+	person = ""
+	b.Open(server.URL + "/")
+	b.Until("document.getElementById('link').textContent === 'connected' && !document.getElementById('out')")
 }

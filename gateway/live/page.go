@@ -50,6 +50,9 @@ type Config struct {
 	// Others are links to the pages of other tenants, by name, for those who may see them. Default:
 	// there are none.
 	Others func(*http.Request) []Link
+	// Person is who has signed in, "" for a client with a token. A button signs the person out.
+	// Default: nobody has.
+	Person func(*http.Request) string
 	Now    func() time.Time // default: time.Now
 	// Every is how long changes are gathered before a browser is told of them. Default: 250 ms.
 	Every time.Duration
@@ -105,6 +108,9 @@ func New(h *Hub, c Config) http.Handler {
 	}
 	if p.Others == nil {
 		p.Others = func(*http.Request) []Link { return nil }
+	}
+	if p.Person == nil {
+		p.Person = func(*http.Request) string { return "" }
 	}
 	if p.Budget == nil {
 		p.Budget = func() string { return "" }
@@ -176,7 +182,7 @@ func (p *page) open(w http.ResponseWriter, r *http.Request, tenant string) {
 	switches := p.Switch != nil && tenant == ""
 	_ = document.Execute(w, map[string]any{"Word": p.hub.word(tenant), "Modes": p.Modes, "Mode": p.Mode,
 		"Switches": switches, "Tenant": tenant, "Withheld": p.hub.withheld, "Most": MostSessions,
-		"Budget": p.Budget(), "Others": p.Others(r)})
+		"Budget": p.Budget(), "Others": p.Others(r), "Person": p.Person(r)})
 }
 
 // key makes the words of pages. It is of this process alone.

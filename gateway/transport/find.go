@@ -41,13 +41,16 @@ func (l *conversation) goesOn(n int, messages []session.Message) bool {
 // conversation follows its own fork, not the longer original. Else it is the one with which the
 // request agrees longest, and of several one that it goes on with. Before either it is one whose
 // answer the request repeats; an answer that the client has in another form, or only the beginning
-// of, is that answer all the same. nil without any.
+// of, is that answer all the same. A request that left through a conversation while the store was
+// away counts as if it stood in its log: else the next one would go on with what another process
+// wrote meanwhile, without what was left out, or with it. nil without any.
 func (f *lineage) find(chain []digest, messages []session.Message) (best *conversation, agree int, goesOn bool) {
 	answered := len(messages) // behind the newest answer that the client has
 	for answered > 0 && messages[answered-1].Role != session.Assistant {
 		answered--
 	}
 	var most fit
+	through := f.decided.replays()
 	for _, l := range f.conversations {
 		now := fit{agree: l.agrees(chain), last: l.last}
 		now.goesOn = l.goesOn(now.agree, messages)
@@ -57,6 +60,9 @@ func (f *lineage) find(chain []digest, messages []session.Message) (best *conver
 		}
 		now.repeated = now.goesOn && (!streamed || now.agree == len(chain) || repeats(&messages[now.agree], l.open))
 		now.next = now.goesOn && end >= answered
+		if k := through[l.id]; k != nil && k.replayed.precedes(chain) && k.replayed.sent+1 >= answered {
+			now.next, now.replayed, now.repeated = true, true, k.replayed.answers(messages)
+		}
 		if best == nil || now.compare(most) > 0 {
 			best, most = l, now
 		}
@@ -70,6 +76,7 @@ type fit struct {
 	goesOn   bool      // nothing of the conversation comes behind them
 	repeated bool      // the request has its answer
 	next     bool      // the conversation ends where the request begins to be new
+	replayed bool      // it is next by a request that left while the store was away
 	last     time.Time // when the provider was last at work on it
 }
 
@@ -82,7 +89,8 @@ func (a fit) compare(b fit) int {
 		return 0
 	}
 	if a.next && b.next {
-		return cmp.Or(yes(a.repeated)-yes(b.repeated), a.last.Compare(b.last), a.agree-b.agree)
+		return cmp.Or(yes(a.repeated)-yes(b.repeated), yes(a.replayed)-yes(b.replayed),
+			a.last.Compare(b.last), a.agree-b.agree)
 	}
 	return cmp.Or(yes(a.next)-yes(b.next), a.agree-b.agree, yes(a.goesOn)-yes(b.goesOn), yes(a.repeated)-yes(b.repeated))
 }

@@ -25,6 +25,7 @@ type request struct {
 	agent    string // name of the program
 	person   string // who asks within a tenant
 	sent     int    // messages of the client's
+	newest   digest // of the newest of them
 	next     string // id of the message that answers it
 	from     Origin // for those who watch, as the next one
 	title    string // of the session
@@ -34,8 +35,9 @@ type request struct {
 // requestOf is what a reading, which the next request may use up, says of a request.
 func (t *Transport) requestOf(p protocol, f *lineage, read *reading) request {
 	info := &read.doc.Session.Info
+	n := len(read.chain)
 	return request{protocol: p, lineage: f, model: t.models.Lookup(info.Model.String()), client: read.client,
-		agent: read.agent, sent: len(read.chain), next: read.doc.Native.(*body.Native).NextID()}
+		agent: read.agent, sent: n, newest: read.chain[n-1], next: read.doc.Native.(*body.Native).NextID()}
 }
 
 // decision is what was decided about a request, and why.

@@ -26,6 +26,20 @@ type remembered struct {
 	conversation
 	decisions
 	sent int // messages of the request that it was decided for
+	// replayed is the newest request that left through it and joined no log, empty without any.
+	replayed replayed
+}
+
+// replayed is a request that left with what was decided before it.
+type replayed struct {
+	sent   int              // its messages
+	newest digest           // of the newest of them
+	answer *session.Message // nil while it has not ended
+}
+
+// precedes reports whether a request has all messages of the replayed one.
+func (r replayed) precedes(chain []digest) bool {
+	return r.sent > 0 && r.sent <= len(chain) && chain[r.sent-1] == r.newest
 }
 
 // rememberedList are the conversations of a lineage with what was decided about them.
@@ -54,6 +68,25 @@ func (m *rememberedList) of(id string) *remembered {
 	return nil
 }
 
+// answers reports whether a request repeats the answer of the replayed one, or may.
+func (r replayed) answers(messages []session.Message) bool {
+	return r.answer == nil || r.sent >= len(messages) || repeats(&messages[r.sent], r.answer)
+}
+
+// replays are the conversations through which requests were replayed, by id; nil without any.
+func (m *rememberedList) replays() (through map[string]*remembered) {
+	for _, known := range m.all() {
+		if known.replayed.sent == 0 {
+			continue
+		}
+		if through == nil {
+			through = map[string]*remembered{}
+		}
+		through[known.id] = known
+	}
+	return through
+}
+
 // put remembers conversations, in the place of what was known of them.
 func (m *rememberedList) put(now ...*remembered) {
 	m.mu.Lock()
@@ -69,7 +102,7 @@ func (m *rememberedList) put(now ...*remembered) {
 // The lineage's lock is held.
 func (f *lineage) remember(l *conversation, st decisions, sent int) {
 	now := conversationState{chain: slices.Clone(l.chain), open: l.open, drop: l.drop}
-	known := &remembered{conversation{l.id, now}, st, sent}
+	known := &remembered{conversation: conversation{l.id, now}, decisions: st, sent: sent}
 	known.seen(l)
 	f.decided.put(known)
 }
@@ -170,11 +203,12 @@ func (t *Transport) replayed(r *http.Request, p protocol, read *reading, until t
 // another one. nil without any.
 func (t *Transport) recalled(ctx context.Context, f *lineage, read *reading, until time.Time) *remembered {
 	known, at, goesOn := among(f.decided.all(), read)
+	sure := goesOn || known != nil && known.replayed.precedes(read.chain)
 	if reads, _ := t.away(); !reads {
 		ctx, stop := context.WithDeadline(ctx, until)
 		stored, inTime := within(time.Until(until), nil, func() (stored []*remembered) {
 			defer stop()
-			t.guarded("read what was decided", func() { stored = t.stored(ctx, f.id, known, len(read.chain)) })
+			t.guarded("read what was decided", func() { stored = t.stored(ctx, f, known, sure, len(read.chain)) })
 			return stored
 		}, nil)
 		if !inTime {
@@ -207,6 +241,7 @@ func (t *Transport) recalled(ctx context.Context, f *lineage, read *reading, unt
 // agree, and whether it goes on with it.
 func among(all []*remembered, read *reading) (known *remembered, agree int, goesOn bool) {
 	var f lineage
+	f.decided.list = all
 	for _, k := range all {
 		f.conversations = append(f.conversations, &k.conversation)
 	}
@@ -233,23 +268,31 @@ func about(ledger rule.Ledger, messages []session.Message) rule.Ledger {
 }
 
 // stored are the conversations of a lineage as the store has them, for a request of so many messages;
-// nil if it cannot be read, or has the one that is known as it is known. The engine is not asked:
-// what holds its sessions may be waiting for the store.
-func (t *Transport) stored(ctx context.Context, id string, known *remembered, sent int) (all []*remembered) {
+// nil if it cannot be read, or has the one that the request surely goes on with as it is known. The
+// engine is not asked: what holds its sessions may be waiting for the store.
+func (t *Transport) stored(ctx context.Context, f *lineage, known *remembered, sure bool, sent int) (all []*remembered) {
 	kept := t.engine.Store()
-	if known != nil {
+	if sure {
 		if revision, err := kept.Revision(ctx, known.id); err != nil || revision == known.revision {
 			return nil
 		}
 	}
-	infos, err := store.Family(ctx, kept, id)
+	infos, err := store.Family(ctx, kept, f.id)
 	for _, info := range infos {
 		var s session.Session
 		var state store.State
 		if s, state, err = sessionIn(ctx, kept, info.ID); err != nil {
 			break
 		}
-		all = append(all, &remembered{conversation{info.ID, stateOf(s, state)}, decisionsOf(s.Messages, state, sent), sent})
+		now := &remembered{conversation: conversation{info.ID, stateOf(s, state)},
+			decisions: decisionsOf(s.Messages, state, sent), sent: sent}
+		if was := f.decided.of(info.ID); was != nil {
+			now.replayed = was.replayed
+			if was.last.After(now.last) {
+				now.last = was.last
+			}
+		}
+		all = append(all, now)
 	}
 	if err != nil {
 		return nil
@@ -273,11 +316,14 @@ func sessionIn(ctx context.Context, kept store.Store, id string) (s session.Sess
 	return s, state, nil
 }
 
-// lastReplayed notes when the provider was last at work on a conversation while the store was away.
-func (f *lineage) lastReplayed(id string, at time.Time) {
-	if known := f.decided.of(id); known != nil {
+// lastReplayed notes a request that the provider accepted while the store was away, and its answer
+// when that has ended.
+func (x *exchange) lastReplayed(at time.Time, answer *session.Message) {
+	if known := x.lineage.decided.of(x.conversation.id); known != nil {
 		now := *known
-		now.last = at
-		f.decided.put(&now)
+		if now.last = at; !x.summary { // the client goes on without its own request for a summary
+			now.replayed = replayed{x.sent, x.newest, answer}
+		}
+		x.lineage.decided.put(&now)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -181,9 +182,10 @@ func (t *Transport) unaccepted(in incoming, x *exchange, answer *http.Response, 
 func (t *Transport) record(in incoming, x *exchange, answer *http.Response, m *meter) {
 	t.accepted(x)
 	if x.replayed {
+		x.lastReplayed(t.options.Now(), nil)
 		t.hear(in.protocol, answer, m, nil, func(a wire.Answer, took took) {
 			defer t.release(x.lineage)
-			x.lineage.lastReplayed(x.conversation.id, t.options.Now())
+			x.lastReplayed(t.options.Now(), &session.Message{Parts: a.Parts})
 			if x.summary {
 				t.summarized(x, a, took)
 			}

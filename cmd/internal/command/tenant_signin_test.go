@@ -242,6 +242,9 @@ func TestTenant_signingIn(t *testing.T) {
 			t.Errorf("a cookie that is %s: %d", what, a.StatusCode)
 		}
 	}
+	if _, text := visit(t, amy, "GET", g.url+"/", "", "Accept", "text/html"); !strings.Contains(text, `amy@example.com <button id="out">`) {
+		t.Errorf("the page has no button to sign out: %s", text)
+	}
 	if a, _ := visit(t, amy, "POST", g.url+"/~sign/out", "", "Origin", "http://elsewhere.example"); a.StatusCode != 404 {
 		t.Errorf("another page signs out: %d", a.StatusCode)
 	}

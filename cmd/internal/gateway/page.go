@@ -21,6 +21,12 @@ func (r *Relay) page(m *tenantState, f *tenantRuntime, audit func(context.Contex
 		c.Audit, c.Others = audit, r.tenants.links
 		c.Budget = func() string { return m.budget(r.app.Env.Now()) }
 		c.Tenant = func(*http.Request) string { return f.tenant.Name }
+		c.Person = func(q *http.Request) string {
+			if asks := serve.ClientOf(q.Context()); asks != nil && asks.Token == "" {
+				return asks.Person
+			}
+			return ""
+		}
 	}
 	return live.New(m.hub, c)
 }

@@ -194,6 +194,12 @@
     } catch { say('winnow did not answer'); }
     b.removeAttribute('aria-busy');
   }
+  $('out')?.addEventListener('click', async () => {
+    const r = await fetch('/~sign/out', { method: 'POST' }).catch(() => null);
+    if (!r?.ok) { say('winnow did not sign you out'); return; }
+    source.close();
+    document.body.replaceChildren(el('main', '', el('p', '', await r.text())));
+  });
   let quiet = 0;
   function say(text) {
     $('said').textContent = text;
