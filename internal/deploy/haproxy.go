@@ -30,13 +30,7 @@ func cfg(t testing.TB) string {
 // It returns when a replica answers through it. The test is skipped if there is no HAProxy.
 func Balance(t testing.TB, replicas map[string]string, nameserver string, more ...string) (address string) {
 	t.Helper()
-	path, err := exec.LookPath("haproxy")
-	if err != nil {
-		path = "/usr/sbin/haproxy" // not in everybody's PATH
-		if _, err := os.Stat(path); err != nil {
-			t.Skip("haproxy is not installed")
-		}
-	}
+	program := haproxy(t)
 	address = free(t)
 	text := cfg(t)
 	replace := func(from, to string) {
@@ -59,6 +53,26 @@ func Balance(t testing.TB, replicas map[string]string, nameserver string, more .
 	for _, line := range more {
 		text += "    " + line + "\n" // the replicas are the last section
 	}
+	balance(t, program, text, http.DefaultClient, "http://"+address)
+	return address
+}
+
+// haproxy is the program; the test is skipped where there is none.
+func haproxy(t testing.TB) string {
+	t.Helper()
+	path, err := exec.LookPath("haproxy")
+	if err != nil {
+		path = "/usr/sbin/haproxy" // not in everybody's PATH
+		if _, err := os.Stat(path); err != nil {
+			t.Skip("haproxy is not installed")
+		}
+	}
+	return path
+}
+
+// balance starts HAProxy with a configuration, and returns when a replica answers a client through it.
+func balance(t testing.TB, program, text string, client *http.Client, at string) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "haproxy.cfg")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -69,7 +83,7 @@ func Balance(t testing.TB, replicas map[string]string, nameserver string, more .
 	}
 	defer said.Close()
 	// -n: fewer connections than the shipped 20,000, for which not every computer has descriptors.
-	cmd := exec.Command(path, "-db", "-n", "1000", "-f", file)
+	cmd := exec.Command(program, "-db", "-n", "1000", "-f", file)
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -82,10 +96,10 @@ func Balance(t testing.TB, replicas map[string]string, nameserver string, more .
 		}
 	})
 	for late := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if a, err := http.Get("http://" + address + "/healthz"); err == nil {
+		if a, err := client.Get(at + "/healthz"); err == nil {
 			a.Body.Close()
 			if a.StatusCode == http.StatusOK {
-				return address
+				return
 			}
 		}
 		if time.Now().After(late) {
