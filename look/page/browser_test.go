@@ -226,7 +226,7 @@ func TestBrowser(t *testing.T) {
 		text := ""
 		b.Eval("document.body.innerText", &text)
 		for _, want := range []string{"Expiry tracking for larder", "Timeline", "output of bash",
-			"What uses tokens", "What it replaced", "Without JavaScript this page lacks the filter",
+			"Use of tokens", "Replaced messages", "Without JavaScript this page lacks the filter",
 			"go test ./..."} {
 			if !strings.Contains(text, want) {
 				t.Errorf("without JavaScript the page does not say %q", want)

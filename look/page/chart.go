@@ -159,7 +159,7 @@ func chartOf(c *Content, s display.History) chart {
 	d.faults(s, columns)
 	d.turns(c, columns)
 	d.hits(c, s, columns)
-	d.Describe = fmt.Sprintf("What the window was made of after each of %s: at most %s tokens, now %s.",
+	d.Describe = fmt.Sprintf("The window after each of %s: at most %s tokens, now %s.",
 		quantity.Count(len(s.Moments), "message"), quantity.Number(peak(s)), quantity.Number(s.Now.Amounts.Shown()))
 	if n := len(s.Pivots); n > 0 {
 		d.Describe += " " + quantity.Count(n, "pivot") + " cut through it."

@@ -158,10 +158,10 @@ const mostDamaged = 200
 // next lists commands about the session that change nothing.
 func (d *document) next() {
 	for _, one := range []fact{
-		{"what compacting would do", "winnow compact -n"},
-		{"what pruning would do", "winnow prune -n"},
-		{"why each part is shown or left out", "winnow explain --all"},
-		{"what other policies would have cost", "winnow replay"},
+		{"preview of a compaction", "winnow compact -n"},
+		{"preview of pruning", "winnow prune -n"},
+		{"reasons, part by part", "winnow explain --all"},
+		{"the bill under other policies", "winnow replay"},
 	} {
 		if d.c.Source != "" {
 			d.Next = append(d.Next, fact{one.Name, command(one.Text, d.c.Source)})
@@ -291,7 +291,7 @@ func (d *document) window(s display.History) {
 			display.Formula(d.c.Report.Policy)})
 	}
 	if w.Overhead > 0 {
-		d.Facts = slices.Insert(d.Facts, 1, fact{"of it system and tools", quantity.Number(w.Overhead)})
+		d.Facts = slices.Insert(d.Facts, 1, fact{"system and tools", quantity.Number(w.Overhead)})
 	}
 	if w.Elided > 0 {
 		d.Facts = append(d.Facts, fact{"left out", quantity.Count(w.Elided, "part") + ", saving " +

@@ -221,7 +221,7 @@ func (d *replayDocument) about() {
 		steps, tokens = steps+max(0, r.Sessions[i].Steps), tokens+max(0, r.Sessions[i].Tokens)
 	}
 	d.Name, d.Prices = visible(d.details.Name), display.Capital(counted(r.Prices))
-	d.Title = "What it would have cost, and lost"
+	d.Title = "The bill under each policy"
 	if text := display.Headline(r); text != "" {
 		d.Headline, d.Whole = display.Capital(visible(text))+".", display.Whole(r)
 	}

@@ -444,7 +444,7 @@ func TestListEverywhere_aPageOfTheWeek(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"The last 366 days", "By product", "Most expensive sessions", "winnow inspect ", "What the gateway saved"} {
+	for _, want := range []string{"The last 366 days", "By product", "Most expensive sessions", "winnow inspect ", "Savings of the gateway"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page does not say %q", want)
 		}
