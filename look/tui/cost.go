@@ -29,7 +29,7 @@ func (p Painter) Costs(d report.Days, before float64, by string) {
 	if text := display.Avoidable(&d); text != "" {
 		first = []string{first[0], text + " ▸ winnow advise"}
 	} else {
-		also = append(also, "winnow advise says what of it is avoidable")
+		also = append(also, "winnow advise finds avoidable costs")
 	}
 	pg.words(span{}, strong, strings.Join(first, " · "), 2)
 	for i := range also[:max(0, len(also)-1)] {
@@ -42,11 +42,11 @@ func (p Painter) Costs(d report.Days, before float64, by string) {
 			continue
 		}
 		most := mostCosts
-		if by != "" || part == "day" && len(d.Days) <= 7 {
+		if by != "" || part == "day" {
 			most = 0
 		}
 		pg.gap()
-		pg.addAll(leaders{costRows(&d, part, most), barTone}.lines(min(pg.width, mostTable+20)))
+		pg.addAll(leaders{costRows(&d, part, by != "", most), barTone}.lines(min(pg.width, mostTable+20)))
 	}
 	pg.gap()
 	if d.Cut > 0 {
@@ -61,8 +61,43 @@ func (p Painter) Costs(d report.Days, before float64, by string) {
 	p.draw(pg)
 }
 
-// costRows is one table of a bill, at most most rows long, if that is above 0.
-func costRows(d *report.Days, part string, most int) display.Ranking {
+// period is what some days cost together.
+type period struct {
+	name string
+	cost float64
+}
+
+// periods are few days one by one, the weeks of more, which begin on Mondays, and the months of many.
+func periods(days []report.DayCost, whole bool) (title string, all []period) {
+	title, layout := "By day", "Mon 2 Jan"
+	key := func(t time.Time) string { return t.Format(time.DateOnly) }
+	switch {
+	case whole || len(days) <= 10:
+	case len(days) <= 13*7:
+		title, layout = "By week", "week of 2 Jan"
+		key = func(t time.Time) string { return t.AddDate(0, 0, -(int(t.Weekday())+6)%7).Format(time.DateOnly) }
+	default:
+		title, layout = "By month", "January 2006"
+		key = func(t time.Time) string { return t.Format("2006-01") }
+	}
+	newest := ""
+	for _, day := range days {
+		t, err := time.Parse(time.DateOnly, day.Day)
+		if now := key(t); err != nil || now != newest {
+			name := day.Day
+			if err == nil {
+				name = t.Format(layout)
+			}
+			all, newest = append(all, period{name: name}), now
+		}
+		all[len(all)-1].cost += day.Cost
+	}
+	return title, all
+}
+
+// costRows is one table of a bill, at most most rows long, if that is above 0. whole: days are not
+// summed up.
+func costRows(d *report.Days, part string, whole bool, most int) display.Ranking {
 	var rows []display.Ranked
 	var costs []float64
 	add := func(name string, cost float64, unknown bool) {
@@ -80,13 +115,10 @@ func costRows(d *report.Days, part string, most int) display.Ranking {
 	title := "Most expensive sessions"
 	switch part {
 	case "day":
-		title = "By day"
-		for _, day := range d.Days {
-			name := day.Day
-			if t, err := time.Parse(time.DateOnly, day.Day); err == nil {
-				name = t.Format("Mon 2 Jan")
-			}
-			add(name, day.Cost, false)
+		var all []period
+		title, all = periods(d.Days, whole)
+		for _, one := range all {
+			add(one.name, one.cost, false)
 		}
 	case "project":
 		title = "By project"
