@@ -32,7 +32,7 @@ type request struct {
 	summary  bool   // it is the client's own compaction, which joins no log
 }
 
-// requestOf is what a reading, which the next request may use up, says of a request.
+// requestOf makes a request of a reading, which the next one may use up.
 func (t *Transport) requestOf(p protocol, f *lineage, read *reading) request {
 	info := &read.doc.Session.Info
 	n := len(read.chain)
@@ -40,7 +40,7 @@ func (t *Transport) requestOf(p protocol, f *lineage, read *reading) request {
 		agent: read.agent, sent: n, newest: read.chain[n-1], next: read.doc.Native.(*body.Native).NextID()}
 }
 
-// decision is what was decided about a request, and why.
+// decision is a decision about a request, with its reasons.
 type decision struct {
 	began    time.Time
 	added    int            // size of what is new in the request, estimated

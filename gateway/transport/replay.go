@@ -51,7 +51,7 @@ type rememberedList struct {
 // mostRemembered is how many conversations of a lineage are remembered.
 const mostRemembered = 64
 
-// all are the conversations.
+// all lists the conversations.
 func (m *rememberedList) all() []*remembered {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -198,6 +198,8 @@ func TestHeadline_isOneSentenceInDollars(t *testing.T) {
 		of("classic", 30, 2)}}
 	relative, asked := r, r
 	relative.Relative, asked.Subject = true, "classic"
+	closest := asked
+	closest.Policies = []lab.Standing{r.Policies[0], r.Policies[2]}
 	recommended := asked
 	recommended.Advice = &lab.Advice{Policy: "balanced"}
 	compacted := r
@@ -210,7 +212,8 @@ func TestHeadline_isOneSentenceInDollars(t *testing.T) {
 	}{
 		"nothing is recommended": {r, balanced},
 		"recommended":            {recommended, balanced},
-		"asked about":            {asked, "classic would have cost $30.00 instead of $26.88 with everything kept (+12%); in 2.0 of 100 steps the agent missed something"},
+		"others are closer":      {asked, balanced},
+		"the only one":           {closest, "classic would have cost $30.00 instead of $26.88 with everything kept (+12%); in 2.0 of 100 steps the agent missed something"},
 		"no prices":              {relative, "balanced would have cost 22.48 M input tokens instead of 26.88 M with everything kept (−16%); in 0.8 of 100 steps the agent missed something"},
 		"beside own compaction":  {compacted, "balanced would have cost $22.48 instead of $24.10 without winnow (−7%); in 0.8 of 100 steps the agent missed something"},
 		"only the baseline":      {alone, ""},

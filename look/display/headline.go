@@ -8,7 +8,7 @@ import (
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
-// preferred is the policy that a headline tells of where none is recommended or was asked about.
+// preferred is the policy that a headline tells of where none is recommended.
 const preferred = "balanced"
 
 // Compared is one of the two rows of a replay that anybody understands: what the sessions would have
@@ -22,17 +22,23 @@ type Compared struct {
 	Part   float64 // of the larger bill, for a bar
 }
 
-// told is the policy that a headline tells of: the one that is recommended, else the one that was
-// asked about, else balanced; nil if none of them was replayed. What is recommended was chosen on
+// told is the policy that a headline tells of: the one that is recommended, else balanced, else the
+// one closest to a recommendation; nil if none of them was replayed. A recommendation was chosen on
 // these very sessions: its figures are those of the same choice on sessions left out of it.
 func told(r *lab.Report) (s *lab.Standing, name string) {
-	if name = Advised(r); name == "" {
-		name = preferred
+	named := func(name string) int {
+		return slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == name })
 	}
-	at := slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == name })
+	at := named(Advised(r))
+	if r.Advice == nil || r.Advice.Policy == "" {
+		if usual := named(preferred); usual >= 0 {
+			at = usual
+		}
+	}
 	if at < 0 {
 		return nil, ""
 	}
+	name = r.Policies[at].Name
 	if a := r.Advice; a != nil && a.HeldOut.Standing.Name != "" && a.HeldOut.Standing.Bill != r.Policies[at].Bill {
 		return &a.HeldOut.Standing, "what is chosen on the other " + over(r) + " (on all of them " + name + ")"
 	}

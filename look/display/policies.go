@@ -278,7 +278,7 @@ func Baseline(r *lab.Report) int {
 }
 
 // Advised is the name of the policy that gains and losses are told of: the one that is recommended,
-// else the one that was asked about. It is "" if there is neither.
+// else the one closest to it. It is "" if there is neither.
 func Advised(r *lab.Report) string {
 	if r.Advice != nil && r.Advice.Policy != "" {
 		return r.Advice.Policy

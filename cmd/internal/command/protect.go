@@ -45,8 +45,8 @@ func protectCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "protect [SRC|FILE] [PART]",
 		Short: "Keep a part, a text or files whatever is pruned and folded",
-		Long: `protect keeps something word for word in what the model sees, whatever is pruned and folded,
-under every policy. Without more than SRC it lists what is protected there.
+		Long: `protect keeps a part, a text or files word for word in the model's view, whatever is pruned and
+folded, under every policy. With SRC alone it lists the protections there.
 
 PART is a handle, or the id of a part, a call or a message. --text protects a text of your own. Both
 take effect at once: a part that was left out is shown again, and a text, or a part that a compaction

@@ -20,7 +20,7 @@
     if (c.mode !== mode) {
       mode = c.mode;
       $('mode').value = mode;
-      $('mode-says').textContent = { off: 'nothing is pruned, counted or kept', observe: 'requests pass untouched; what could be saved is counted', safe: 'only what costs no cache', full: '' }[mode] ?? '';
+      $('mode-says').textContent = { off: 'nothing is pruned, counted or kept', observe: 'requests pass untouched; possible savings are counted', safe: 'prunes only at no cost', full: '' }[mode] ?? '';
     }
     if (sessions.get(chosen)?.seq > seen) look();
     draw();
@@ -127,7 +127,7 @@
     $('saved').hidden = !(whole > 0);
     if (!(whole > 0)) { $('difference').textContent = ''; return; }
     const share = Math.round(net / whole * 100);
-    $('saved').replaceChildren(el('b', net < 0 ? 'over' : 'fits', dollars(net)), watching ? ' could be saved' : ' saved', el('span', 'soft', ` · ${share < 0 ? '−' : ''}${Math.abs(share)}% of ${watching ? 'what was billed' : 'what it would have cost'}`));
+    $('saved').replaceChildren(el('b', net < 0 ? 'over' : 'fits', dollars(net)), watching ? ' could be saved' : ' saved', el('span', 'soft', ` · ${share < 0 ? '−' : ''}${Math.abs(share)}% of ${watching ? 'the bill' : 'the bill without winnow'}`));
     const less = [[sum.billed, 'billed'], [sum.missed, 'asked for again'], [sum.summaries, 'for summaries']].filter(x => x[0]);
     const range = dollars(sum.withoutLow) !== dollars(sum.withoutHigh) ? ` (${dollars(sum.withoutLow)} to ${dollars(sum.withoutHigh)})` : '';
     $('difference').textContent = watching ? `${dollars(sum.billed)} billed; requests pass untouched` : `${dollars(whole)} without winnow${range}${less.map(x => ` − ${dollars(x[0])} ${x[1]}`).join('')} = ${dollars(net)}`;
