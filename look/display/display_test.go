@@ -224,3 +224,13 @@ func TestHeadline_isOneSentenceInDollars(t *testing.T) {
 		}
 	}
 }
+
+func TestSpent_saysThatItIsALowerBound(t *testing.T) {
+	d := report.Days{Days: make([]report.DayCost, 7), Cost: 215}
+	if got := Spent(&d); got != "$215.00 this week" {
+		t.Error(got)
+	}
+	if d.Uncosted = 2; Spent(&d) != "at least $215.00 this week" {
+		t.Error(Spent(&d))
+	}
+}

@@ -7,7 +7,8 @@ import (
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
-// Spent is the sum of some days, and when: "$215.00 this week".
+// Spent is the sum of some days, and when: "$215.00 this week", "at least" where requests of
+// unknown cost are missing in it.
 func Spent(d *report.Days) string {
 	when := "in " + quantity.Count(len(d.Days), "day")
 	switch len(d.Days) {
@@ -16,7 +17,11 @@ func Spent(d *report.Days) string {
 	case 7:
 		when = "this week"
 	}
-	return quantity.Dollars(d.Cost) + " " + when
+	sum := quantity.Dollars(d.Cost) + " " + when
+	if d.Uncosted > 0 {
+		sum = "at least " + sum
+	}
+	return sum
 }
 
 // Avoidable is what the largest finding would have saved, with its error, on the days that the

@@ -75,7 +75,7 @@ func newDaysDocument(r *report.Days, before float64) *daysDocument {
 	}
 	d.Spent, d.Avoidable, d.Lead = d.Title, display.Capital(display.Avoidable(r)), "No session worked on these days."
 	if r.Requests > 0 {
-		d.Spent = display.Spent(r)
+		d.Spent = display.Capital(display.Spent(r))
 		for _, text := range display.SpentFacts(r, before) {
 			d.Facts = append(d.Facts, line(text, 160))
 		}
