@@ -7,7 +7,7 @@ out=$(realpath "$1")
 cd "$(dirname "$0")/../.."
 folder=$(mktemp -d /tmp/XXXX) # as long as the path that stands for it in the picture
 shown=/home/dev
-trap 'tmux -L first kill-server 2>/dev/null; rm -rf "$folder"' EXIT
+trap 'tmux -L first kill-server 2>/dev/null || true; rm -rf "$folder"' EXIT
 go build -o "$folder/bin/winnow" ./cmd/winnow
 printf '#!/bin/sh\n' >"$folder/bin/claude" # the picture ends where the agent would start
 chmod +x "$folder/bin/claude"
