@@ -50,7 +50,7 @@ type Config struct {
 	// Others are links to the pages of other tenants, by name, for those who may see them. Default:
 	// there are none.
 	Others func(*http.Request) []Link
-	// Person is who has signed in, "" for a client with a token. A button signs the person out.
+	// Person names somebody who has signed in, "" for a client with a token. A button signs out.
 	// Default: nobody has.
 	Person func(*http.Request) string
 	Now    func() time.Time // default: time.Now

@@ -24,7 +24,7 @@ func TestTransport_goesOnWithWhatItSentWhileTheStoreWasAway(t *testing.T) {
 
 func otherLines(t *testing.T, p llmtest.Protocol) {
 	ctx := t.Context()
-	whole := play(t, p, 80, Options{}) // the same conversation, of which nothing is left out
+	whole := play(t, p, 80, Options{}) // the same conversation, sent whole
 	whole.idle = 1000
 	whole.restart()
 	s := play(t, p, 80, Options{})

@@ -106,7 +106,7 @@ type team struct {
 
 	trap    atomic.Pointer[func(gate int)] // called with the gateway whose request arrives next
 	wrongs  atomic.Int64
-	reports sync.WaitGroup // of what is wrong
+	reports sync.WaitGroup // of faults
 	struck  atomic.Int64   // when the database was struck last, in Unix nanoseconds
 	peace   atomic.Bool    // no fault is to come
 

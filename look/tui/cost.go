@@ -61,7 +61,7 @@ func (p Painter) Costs(d report.Days, before float64, by string) {
 	p.draw(pg)
 }
 
-// period is what some days cost together.
+// period is the sum of some days.
 type period struct {
 	name string
 	cost float64
