@@ -42,8 +42,8 @@ func (l *conversation) goesOn(n int, messages []session.Message) bool {
 // request agrees longest, and of several one that it goes on with. Before either it is one whose
 // answer the request repeats; an answer that the client has in another form, or only the beginning
 // of, is that answer all the same. A request that left through a conversation while the store was
-// away counts as if it stood in its log: else the next one would go on with what another process
-// wrote meanwhile, without what was left out, or with it. nil without any.
+// away counts as part of its log: else the next one could follow another process's conversation,
+// with other decisions. nil without any.
 func (f *lineage) find(chain []digest, messages []session.Message) (best *conversation, agree int, goesOn bool) {
 	answered := len(messages) // behind the newest answer that the client has
 	for answered > 0 && messages[answered-1].Role != session.Assistant {

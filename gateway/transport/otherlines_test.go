@@ -12,7 +12,7 @@ import (
 )
 
 // The store has two lines of one conversation, one with a decision and one without, as two processes
-// leave them that could not read what the other one wrote. A request that leaves through one of them
+// leave them that could not read each other's messages. A request that leaves through one of them
 // while the store takes nothing is followed by one that goes on with the same, although another
 // process has gone on with the other one meanwhile.
 func TestTransport_goesOnWithWhatItSentWhileTheStoreWasAway(t *testing.T) {

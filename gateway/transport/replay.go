@@ -30,7 +30,7 @@ type remembered struct {
 	replayed replayed
 }
 
-// replayed is a request that left with what was decided before it.
+// replayed is a request that left with earlier decisions alone.
 type replayed struct {
 	sent   int              // its messages
 	newest digest           // of the newest of them
@@ -75,7 +75,9 @@ func (r replayed) answers(messages []session.Message) bool {
 
 // replays are the conversations through which requests were replayed, by id; nil without any.
 func (m *rememberedList) replays() (through map[string]*remembered) {
-	for _, known := range m.all() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, known := range m.list {
 		if known.replayed.sent == 0 {
 			continue
 		}

@@ -537,8 +537,8 @@ func (h *hostile) arrived(q *llmtest.Request) {
 	h.newest, h.asked, h.sent = number, h.body, slices.Clone(q.Body)
 }
 
-// kept is the conversation as the store has it, a session a line, and what the gateways logged about
-// these sessions.
+// kept is the conversation as the store has it, a session a line, and the gateways' log of these
+// sessions.
 func (h *hostile) kept(ctx context.Context) string {
 	rows, err := h.team.books.Query(ctx, `SELECT convert_from(id, 'UTF8'), num, messages, to_timestamp(updated / 1000)::text, left(convert_from(info, 'UTF8'), 400),
 			ARRAY(SELECT convert_from(part, 'UTF8') FROM elision e WHERE e.tenant = s.tenant AND e.session = s.num)::text

@@ -104,7 +104,7 @@ copy, or with --in-place to the file.`,
 	return cmd
 }
 
-// protectNamed protects the file of a name, or lists what is protected in the session of that name.
+// protectNamed protects a file, or lists the protections of a session, whichever the name is of.
 func protectNamed(ctx context.Context, a *cli.App, name string, f protectFlags) error {
 	file := ""
 	info, err := os.Stat(a.Path(name))
