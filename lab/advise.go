@@ -34,12 +34,9 @@ func (c *chooser) advise() int {
 	}
 	choice := c.choose("", r.Bearable, among)
 	switch {
-	case long == 0:
-		r.Unadvised = fmt.Sprintf("no session has %d steps or more: too little to recommend anything by; it takes %d "+
-			"such sessions", adviceSteps, adviceSessions)
 	case long < adviceSessions:
-		r.Unadvised = fmt.Sprintf("%s %d steps or more: too little to recommend anything by; it takes %d such sessions",
-			count(long, "session has", "sessions have"), adviceSteps, adviceSessions)
+		r.Unadvised = fmt.Sprintf("a recommendation takes %d sessions of %d steps or more; found %d",
+			adviceSessions, adviceSteps, long)
 	case choice == nil:
 		r.Unadvised = "none of the policies is winnow's own"
 	default:

@@ -195,8 +195,8 @@ func UsualCache(prices string) string {
 
 // Terms are what is billed, nil for the prices of each session's model, and the same in words.
 func Terms(models *model.Catalogue, prices, cache string) (*lab.Terms, string, error) {
-	kept := map[string]string{"5m": "", "1h": ", prompts kept in the cache for an hour", "none": ", no cache",
-		"logged": ", prompts kept in the cache for as long as the logs tell"}
+	kept := map[string]string{"5m": "", "1h": ", cache lifetime an hour", "none": ", no cache",
+		"logged": ", cache lifetimes from the logs"}
 	after, ok := kept[cache]
 	if !ok {
 		return nil, "", cli.Usage("--cache %s: choose logged, 5m, 1h or none", cache)
