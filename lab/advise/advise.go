@@ -43,6 +43,7 @@ const (
 	Outputs      = "outputs"      // that no step ever quoted
 	Rereads      = "rereads"      // files that were read again, unchanged
 	Refolds      = "refolds"      // files that were read again after each compaction
+	Serial       = "serial"       // looks at files, one after the other
 	Pauses       = "pauses"       // that outlived the provider's cache
 	Threshold    = "threshold"    // of a product's compaction
 	Policy       = "policy"       // of winnow
@@ -158,7 +159,7 @@ func Find(in Input) Report {
 		judged = append(judged, *s)
 	}
 	found := slices.Concat(findTools(in.Tools, in.Dropped), findOutputs(judged), findRereads(judged),
-		findPauses(judged, in.KeepWarm), findReplay(in.Replay, in.Advised), findModels(in.Asides))
+		findSerial(judged), findPauses(judged, in.KeepWarm), findReplay(in.Replay, in.Advised), findModels(in.Asides))
 	said, repeated := findInstructions(judged, in.Written)
 	found = append(found, said...)
 	for i := range found {

@@ -32,6 +32,7 @@ type Session struct {
 	base    float64 // dollars that one more token at the beginning of every prompt costs
 	outputs map[string]*outputs
 	rereads map[string]*rereads
+	serial  serial
 	pauses  pauses
 	said    []said
 }
@@ -78,6 +79,7 @@ func Measure(src Source) Session {
 	}
 	s.outputs = outputsOf(src, &c)
 	s.rereads = rereadsOf(src, &c)
+	s.serial = serialOf(src, &c)
 	s.pauses = pausesOf(&c)
 	if s.Family == "" { // what a sub-agent is asked is not written by a person
 		s.said = saidIn(log, &c)

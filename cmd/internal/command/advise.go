@@ -53,12 +53,12 @@ what would make such sessions cheaper: up to ten findings, the largest gain firs
 cost and what the change would save, with its error; the evidence; and the line to change.
 
 It finds tools and MCP servers that are declared and never called, outputs that no step ever quoted,
-files that are read again unchanged, pauses that the provider's cache does not outlive, a compaction
-at the wrong size, a policy that costs less, titles that a dear model writes, and instructions that
-you repeat. Nothing is advised whose gain is within its error. Findings that save less than $1, or less
-than 2 % of the cost, are named on one line; --all shows them at length. A session whose log does not report
-what it took is not judged. What was declared, and who writes titles, is known of sessions alone that
-went through winnow wrap or winnow serve.
+files that are read again unchanged, steps that an earlier one could have asked for, pauses that the
+provider's cache does not outlive, a compaction at the wrong size, a policy that costs less, titles
+that an expensive model writes, and instructions that you repeat. A finding needs a gain above its
+error. Findings that save less than $1, or less than 2 % of the cost, are named on one line; --all
+shows them at length. Sessions whose logs report no usage are not judged. Only sessions that went
+through winnow wrap or winnow serve tell which tools were declared and who writes titles.
 
 SRC is a session, or a folder or database of them, to look at instead.
 
