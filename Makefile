@@ -110,7 +110,7 @@ properties: ## 100,000 random sequences of file operations, 2,000 random session
 	go test ./internal/stories -run 'Gauge|PinsAnd|whateverIsDone|aRestart|SelfPrune_holds' -count=1 -timeout 60m -rapid.checks=300
 
 forecast: ## recorded sessions through the gateway: what is billed is what winnow replay forecasts; MODES (default full), FOLDS=false
-	go test ./internal/forecast -run Gateway -count=1 -v -timeout 180m -longest 0 -modes $(or $(MODES),full) $(if $(FOLDS),-folds=$(FOLDS))
+	go test ./internal/forecast -run Gateway -count=1 -v -timeout 180m -longest 0 -modes $(or $(MODES),full,warm) $(if $(FOLDS),-folds=$(FOLDS))
 
 interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_modules, or the newest and the pinned versions are installed
 	internal/interop/run.sh $(CLIENTS)

@@ -119,7 +119,8 @@ func (l *live) read() {
 			m.sent, m.total, m.had = 0, 0, 0
 		case isStep(msg):
 			made.before(i, msg, &m.account)
-			if life := l.model.CacheLifetime(); m.step >= 0 && life > 0 && m.last > 0 && pause(m.last, msg) > life {
+			if life := l.model.CacheLifetime(); m.step >= 0 && life > 0 && m.last > 0 && pause(m.last, msg) > life &&
+				pause(l.kept(msg.Time.Created), msg) > life {
 				m.account.Colds++
 			}
 			m.account.Steps++
@@ -304,7 +305,20 @@ func (e *Engine) idle(l *live) time.Duration {
 	if l.meter.last <= 0 {
 		return 0
 	}
-	return max(0, e.config.Now().Sub(time.UnixMilli(int64(l.meter.last))))
+	now := e.config.Now()
+	last := max(l.meter.last, l.kept(session.Millis(now.UnixMilli())))
+	return max(0, now.Sub(time.UnixMilli(int64(last))))
+}
+
+// kept is when the provider's cache was kept last up to a time, 0 for never: by a request that repeats
+// the newest one and leaves no message.
+func (l *live) kept(until session.Millis) session.Millis {
+	for i := len(l.state.Spent) - 1; i >= 0; i-- {
+		if s := &l.state.Spent[i]; s.Live != nil && s.Live.Warm && s.Time <= until {
+			return s.Time
+		}
+	}
+	return 0
 }
 
 // cached reports whether the provider's cache can have anything of the prompt that is sent next:

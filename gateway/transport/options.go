@@ -99,10 +99,10 @@ type Options struct {
 	// Default: a goroutine, which ends with the process.
 	Prepare func(ctx context.Context, session, pivot string)
 	Now     func() time.Time // default: time.Now
+	// After calls a function after a while, unless stop is called before. Default: time.AfterFunc.
+	After func(wait time.Duration, call func()) (stop func() bool)
 
 	anthropic string // the host at which server-side edits are had; tests have another one
-	// after calls a function after a while, until stop; tests have another clock
-	after func(wait time.Duration, call func()) (stop func() bool)
 }
 
 // DefaultMemory is how much a transport keeps without Options.Cache: requests of 64 MiB.

@@ -99,8 +99,8 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.after == nil {
-		o.after = func(wait time.Duration, call func()) func() bool { return time.AfterFunc(wait, call).Stop }
+	if o.After == nil {
+		o.After = func(wait time.Duration, call func()) func() bool { return time.AfterFunc(wait, call).Stop }
 	}
 	t.options = o
 	c.current.Store(t)

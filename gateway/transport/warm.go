@@ -93,7 +93,7 @@ func (t *Transport) waits(k *warmth, used time.Time) {
 		return
 	}
 	t.warm[k.conversation.id] = k
-	k.stop = t.options.after(wait, func() { t.current.Load().renew(k) })
+	k.stop = t.options.After(wait, func() { t.current.Load().renew(k) })
 }
 
 // cool keeps the cache of a lineage's conversations no longer: its client is back.

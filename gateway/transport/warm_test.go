@@ -32,7 +32,7 @@ func warming(t *testing.T, p llmtest.Protocol, most int, o Options) (*stage, *pa
 	t.Helper()
 	w := &pauses{due: map[int]time.Time{}, calls: map[int]func(){}}
 	o.KeepWarm = most
-	o.after = func(wait time.Duration, call func()) func() bool {
+	o.After = func(wait time.Duration, call func()) func() bool {
 		w.set++
 		n := w.set
 		w.due[n], w.calls[n] = w.s.now.Add(wait), call
@@ -313,5 +313,42 @@ func TestLastOf_knowsWhatKeptTheCache(t *testing.T) {
 	}
 	if got := lastOf([]session.Message{}, nil); !got.IsZero() {
 		t.Errorf("nothing was at %v", got)
+	}
+}
+
+// A cache that was kept is warm: the request behind the pause changes nothing of what the cache has,
+// as it does where the cache is cold.
+func TestKeepWarm_nothingIsLeftOutAsIfTheCacheWereCold(t *testing.T) {
+	const pause = 30
+	left := map[bool]int{}
+	for _, kept := range []bool{false, true} {
+		most := 0
+		if kept {
+			most = 5
+		}
+		s, w := warming(t, llmtest.Anthropic, most, Options{})
+		for i, at := range s.steps()[:pause+1] {
+			if i == pause {
+				w.pass(14 * time.Minute)
+			}
+			if status, answer := s.send(s.keyed(at)); status != 200 {
+				t.Fatalf("%d %s", status, answer)
+			}
+			w.pass(20 * time.Second)
+		}
+		records := s.server.Records()
+		back, before := records[len(records)-1].Usage, records[len(records)-2].Usage
+		_, state := s.only()
+		for _, r := range state.Receipts {
+			if r.Trigger == "cold" {
+				left[kept] += r.Saved
+			}
+		}
+		if kept && back.Cache.Read != before.Prompt() {
+			t.Errorf("the cache gave %d tokens of the %d that were kept", back.Cache.Read, before.Prompt())
+		}
+	}
+	if left[false] == 0 || left[true] != 0 {
+		t.Errorf("%d tokens were left out behind a cold pause, %d behind one that was kept", left[false], left[true])
 	}
 }

@@ -52,6 +52,7 @@ type client struct {
 	elements wire.Elements
 	facts    *rule.Facts
 	now      time.Time
+	due      map[int]timer  // of the transport
 	last     session.Millis // when the newest answer was there, by the recording
 	looks    atomic.Int64
 	reply    llmtest.Reply
@@ -76,12 +77,54 @@ var declared = map[llmtest.Protocol]jsontext.Value{
 	llmtest.Gemini:    jsontext.Value(`[{"functionDeclarations":[{"name":"read"}]}]`),
 }
 
+// timer is a call that the transport wants at a time.
+type timer struct {
+	at   time.Time
+	call func()
+}
+
+// after is the timers of the client's clock.
+func (c *client) after(wait time.Duration, call func()) (stop func() bool) {
+	n := int(c.looks.Add(1))
+	c.due[n] = timer{c.now.Add(wait), call}
+	return func() bool { delete(c.due, n); return true }
+}
+
+// pass lets time pass, and the timers end that are due.
+func (c *client) pass(until time.Time) {
+	for {
+		next := 0
+		for n, t := range c.due {
+			if !t.at.After(until) && (next == 0 || t.at.Before(c.due[next].at)) {
+				next = n
+			}
+		}
+		if next == 0 {
+			break
+		}
+		t := c.due[next]
+		delete(c.due, next)
+		c.now, c.reply = t.at, llmtest.Reply{Pieces: 1, Text: "So", Output: 1}
+		t.call()
+	}
+	c.now = until
+}
+
+// known sends what is meant for Anthropic's host to the scripted provider.
+func (c *client) known(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Scheme, r.URL.Host = "http", strings.TrimPrefix(c.server.URL, "http://")
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // play sends a trace through a transport to a scripted provider.
-func play(
-	t testing.TB, trace *lab.Trace, p llmtest.Protocol, s settings.Settings, mode transport.Mode,
-) *client {
+func play(t testing.TB, trace *lab.Trace, p llmtest.Protocol, s settings.Settings, m mode) *client {
 	t.Helper()
-	c := &client{TB: t, protocol: p, model: trace.Model, log: trace.Session().Messages,
+	c := &client{TB: t, protocol: p, model: trace.Model, log: trace.Session().Messages, due: map[int]timer{},
 		facts: rule.NewFacts(token.Linear{}), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	c.begin(trace.Base, trace.Session().Info.Directory)
 	engine, err := winnow.Open(winnow.Config{
@@ -91,13 +134,15 @@ func play(
 		t.Fatal(err)
 	}
 	defer engine.Close()
-	c.transport = transport.New(engine, transport.Options{Mode: mode, Now: c.clock,
-		Log: slog.New(slog.NewTextHandler(logged{t}, nil))})
+	c.transport = transport.New(engine, transport.Options{Mode: m.mode, Now: c.clock, After: c.after, KeepWarm: m.warm,
+		Base: roundTrip(c.known), Log: slog.New(slog.NewTextHandler(logged{t}, nil))})
 	for i := range c.log {
 		if c.log[i].Role == session.Assistant {
 			c.step(i)
 		}
 	}
+	c.pass(c.now.Add(24 * time.Hour))
+	c.bill("after the last message")
 	return c
 }
 
@@ -152,10 +197,11 @@ func (c *client) clock() time.Time {
 // wait lets the time pass that lay between the answer before a message and the message. Answers take
 // no time: a cache counts from the request, and a recording tells when an answer was there.
 func (c *client) wait(m *session.Message) {
-	c.now = c.now.Add(time.Second)
+	pause := time.Second
 	if c.last > 0 && m.Time.Created > c.last {
-		c.now = c.now.Add(time.Duration(m.Time.Created-c.last)*time.Millisecond - time.Second)
+		pause = time.Duration(m.Time.Created-c.last) * time.Millisecond
 	}
+	c.pass(c.now.Add(pause))
 	c.last = max(c.last, m.Time.Created, m.Time.Completed)
 }
 
@@ -165,7 +211,12 @@ func (c *client) step(at int) {
 	m := &c.log[at]
 	c.wait(m)
 	c.reply = c.answer(m)
-	answer, err := c.transport.RoundTrip(c.request(c.log[:at]))
+	r := c.request(c.log[:at])
+	if c.protocol == llmtest.Anthropic {
+		r.URL.Scheme, r.URL.Host = "https", "api.anthropic.com"
+		r.Header.Del("Authorization") // the key alone: what may be a subscription is never kept warm
+	}
+	answer, err := c.transport.RoundTrip(r)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -177,12 +228,18 @@ func (c *client) step(at int) {
 	if answer.StatusCode != http.StatusOK {
 		c.Fatalf("message %d: %d %s", at, answer.StatusCode, text)
 	}
+	c.bill(fmt.Sprintf("message %d", at))
+}
+
+// bill adds what the provider was asked for since.
+func (c *client) bill(when string) {
+	c.Helper()
 	for _, r := range c.server.Records() {
 		cost, _ := c.model.Cost(bill.Usage(r.Usage))
 		c.billed += cost
 		c.sizes = append(c.sizes, r.Usage.Prompt())
 		if r.Problem != "" {
-			c.Errorf("message %d: the provider would refuse: %s", at, r.Problem)
+			c.Errorf("%s: the provider would refuse: %s", when, r.Problem)
 		}
 	}
 	c.server.Forget()

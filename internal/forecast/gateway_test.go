@@ -25,7 +25,7 @@ var (
 	longest = flag.Int("longest", 20, "how many steps a recorded session has at most that is played; 0: any number")
 	only    = flag.String("only", "", "what is in the names of the recorded sessions that are played, one or more with commas")
 	folds   = flag.Bool("folds", true, "the past is folded in the mode full, as it is by default")
-	modes   = flag.String("modes", "off,observe,safe,full", "the gateway's modes in which recorded sessions are played")
+	modes   = flag.String("modes", "off,observe,safe,full,warm", "the gateway's modes in which recorded sessions are played")
 )
 
 // mode is a way to run the gateway, and what stands for it in a replay.
@@ -33,17 +33,21 @@ type mode struct {
 	name     string
 	schedule string
 	mode     transport.Mode
+	warm     int // requests at most that keep the cache in a pause, where the provider is Anthropic
+	coldFold int // tokens above which a cold cache has the past folded
 }
 
 var gatewayModes = []mode{
-	{"off", "", transport.Off}, {"observe", "", transport.Observe}, {"safe", "cold", transport.Safe},
-	{"full", "", transport.Full},
+	{name: "off", mode: transport.Off}, {name: "observe", mode: transport.Observe},
+	{name: "safe", schedule: "cold", mode: transport.Safe}, {name: "full", mode: transport.Full},
+	{name: "warm", mode: transport.Full, warm: 2, coldFold: 100_000},
 }
 
 // settings are those of engine and replay.
 func (m mode) settings() settings.Settings {
 	s := settings.Default()
 	s.Counter, s.Schedule, s.Compaction.Auto = "linear", m.schedule, *folds && m.mode == transport.Full
+	s.Compaction.ColdFold = m.coldFold
 	return s
 }
 
@@ -58,7 +62,7 @@ func (m mode) run(t testing.TB, trace *lab.Trace, p llmtest.Protocol) (billed, f
 	}
 	replay := func(o lab.Options) lab.Outcome {
 		o.Summarizer = offline.New()
-		setup := lab.Setup{Name: m.name, Policy: policy}
+		setup := lab.Setup{Name: m.name, Policy: policy, KeepWarm: m.warm}
 		if m.mode == transport.Safe { // what overflows is left to the client
 			setup.Window = lab.Unlimited
 		}
@@ -68,7 +72,7 @@ func (m mode) run(t testing.TB, trace *lab.Trace, p llmtest.Protocol) (billed, f
 		}
 		return out
 	}
-	c := play(t, trace, p, s, m.mode)
+	c := play(t, trace, p, s, m)
 	if billed = c.billed; m.mode == transport.Observe {
 		billed = c.transport.Totals().Otherwise.Likely
 	}
