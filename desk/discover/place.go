@@ -57,13 +57,7 @@ func Places(env Env) []Place {
 		}
 		places = append(places, Place{Product: product, Path: path, store: store, match: match})
 	}
-	// instead is the folder that a variable names, else the one at home.
-	instead := func(variable string, home ...string) string {
-		if dir := env.get(variable); dir != "" {
-			return dir
-		}
-		return below(env.Home, home...)
-	}
+	instead := env.instead
 	lines := ending(".jsonl", ".jsonl.gz")
 	add("claude-code", below(instead("CLAUDE_CONFIG_DIR", ".claude"), "projects"), false, lines)
 	if env.get("CLAUDE_CONFIG_DIR") == "" {

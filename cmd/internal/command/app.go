@@ -64,7 +64,7 @@ command it shows the newest session of this project, its cost, and how much it c
 		handlesCommand(a), discardCommand(a), distillCommand(a), runCommand(a), chatCommand(a), engineCommand(a),
 		installCommand(a), uninstallCommand(a), anchorCommand(a), shapeCommand(a), wrapCommand(a),
 		serveCommand(a), tenantCommand(a), statusCommand(a), mcpCommand(a),
-		importCommand(a), exportCommand(a), listCommand(a), searchCommand(a), showCommand(a), revertCommand(a),
+		importCommand(a), exportCommand(a), continueCommand(a), listCommand(a), searchCommand(a), showCommand(a), revertCommand(a),
 		originalsCommand(a), adviseCommand(a), doctorCommand(a), repairCommand(a), sessionCommand(a), storeCommand(a),
 		configCommand(a), modelsCommand(a), versionCommand(a), lsCommand(a), costCommand(a), protectCommand(a),
 		advancedTopic(),

@@ -1,0 +1,259 @@
+// Package handover lets a session go on in the agent of another product. It writes the session in
+// that product's format and in the words of its tools, and puts it where the product keeps its own.
+package handover
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/cmd/internal/output"
+	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/desk/discover"
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/format/claudecode"
+	"github.com/winnowhq/winnow/format/codex"
+	"github.com/winnowhq/winnow/format/opencode"
+	"github.com/winnowhq/winnow/format/pi"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// products are the words for the products in which a session can go on, and the names of their
+// formats.
+var products = map[string]string{
+	"claude": claudecode.Name, claudecode.Name: claudecode.Name, codexName: codexName, "opencode": opencode.Name, "pi": pi.Name,
+}
+
+const codexName = "codex"
+
+// Words are the words for the products, for help.
+func Words() []string { return []string{"claude", "codex", "opencode", "pi"} }
+
+// Done is a session that was handed over.
+type Done struct {
+	Product string   // in which it goes on: the name of its format
+	ID      string   // there
+	Path    string   // its file; of OpenCode one that it imports
+	Has     int      // messages that the product has of it now
+	Added   int      // messages of them that it did not have
+	Renamed int      // calls that are in the words of the product
+	Foreign []string // tools that the product does not have
+	Import  bool     // the product has to import the file
+	Folder  string   // in which it works
+}
+
+// Product is the name of a product's format, by its word.
+func Product(word string) (string, error) {
+	if name := products[word]; name != "" {
+		return name, nil
+	}
+	return "", cli.Usage("--in %s: choose claude, codex, opencode or pi", word)
+}
+
+// Give hands a session over to a product, in the current folder. A session that came from that
+// product is not doubled: the one that it came from gets the messages that it does not have.
+func Give(ctx context.Context, a *cli.App, s *source.Session, product string) (d Done, err error) {
+	if s.FromFile() && s.Doc.Format == product {
+		return d, cli.Usage("%s is a session of %s already", s.Title(), product)
+	}
+	f, err := all.Named(product)
+	if err != nil {
+		return d, err
+	}
+	folder, err := filepath.EvalSymlinks(a.Env.Dir)
+	if err != nil {
+		return d, err
+	}
+	log, state, err := s.Engine.Session(ctx, s.ID)
+	if err != nil {
+		return d, err
+	}
+	to, renamed, foreign := translated(log, product, folder)
+	d = Done{Product: product, Renamed: renamed, Foreign: foreign, Folder: folder,
+		Import: product == opencode.Name}
+	change := format.Change{Session: to, Ledger: state.Ledger, Undone: state.Undone}
+	before, err := origin(ctx, a, s, product)
+	if err != nil {
+		return d, err
+	}
+	if before != nil {
+		defer before.Close()
+		d.Folder = cmp.Or(before.Doc.Session.Info.Directory, folder)
+		if change, d.Added, err = d.joined(before, s, change); err != nil {
+			return d, err
+		}
+	}
+	return d, d.put(ctx, a, f, before, change)
+}
+
+// put writes the session to where the product looks for it.
+func (d *Done) put(ctx context.Context, a *cli.App, f format.Format, before *source.Session, c format.Change) error {
+	var doc *format.Document
+	if before != nil {
+		doc = before.Doc
+	}
+	var text bytes.Buffer
+	if err := f.Write(&text, doc, c); err != nil {
+		return err
+	}
+	written, err := f.Read(text.Bytes())
+	if err != nil {
+		return err
+	}
+	d.ID, d.Has = written.Session.Info.ID, len(written.Session.Messages)
+	if d.Product == codexName {
+		d.ID = codex.ThreadID(d.ID)
+	}
+	switch {
+	case d.Import:
+		d.Path = filepath.Join(os.TempDir(), "winnow-"+output.FileName(d.ID)+".json")
+	case before != nil && d.Added == 0:
+		d.Path = before.Path
+		return nil
+	case before != nil:
+		return d.add(ctx, a, before, text.Bytes())
+	default:
+		env := source.Search(a).Env
+		if d.Path = discover.Own(env, d.Product, &written.Session.Info); d.Path == "" {
+			return cli.Usage("there is no home folder; set HOME")
+		}
+		_, err := os.Stat(d.Path)
+		if err == nil {
+			return cli.Hint(fmt.Errorf("%s is there already, and is another session", d.Path),
+				"move it away, or write the session elsewhere with winnow export")
+		}
+		if err := os.MkdirAll(filepath.Dir(d.Path), 0o700); err != nil {
+			return err
+		}
+	}
+	if before == nil {
+		d.Added = d.Has
+	}
+	return a.Files.Write(ctx, d.Path, func(w io.Writer) error {
+		_, err := w.Write(text.Bytes())
+		return err
+	})
+}
+
+// add replaces the file of a session that has new messages. The original is kept.
+func (d *Done) add(ctx context.Context, a *cli.App, before *source.Session, text []byte) error {
+	o := output.Target{InPlace: true, Command: "continue"}
+	held, err := output.Open(ctx, a, before.Path, &o, false)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	if !bytes.Equal(held.Doc.Source, before.Doc.Source) {
+		return fmt.Errorf("%s was written to meanwhile: run the command again", before.Path)
+	}
+	held.Exact = text
+	d.Path, err = output.Write(ctx, a, held, &o, "continued")
+	return err
+}
+
+// origin is the session of a product that a session was made from by an earlier handover, or was
+// made by one from it, nil if there is none. The caller closes it.
+func origin(ctx context.Context, a *cli.App, s *source.Session, product string) (*source.Session, error) {
+	search := source.Search(a)
+	search.Product = product
+	found, _, err := search.Find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	there := func(id, product string) string { return idIn(product, session.Session{Info: session.Info{ID: id}}) }
+	for _, one := range found {
+		if one.ID != s.ID && there(one.ID, s.Format()) != s.ID && there(s.ID, product) != one.ID {
+			continue
+		}
+		return source.Open(ctx, a, one.Source)
+	}
+	return nil, nil
+}
+
+// idIn is the id that a session has once it is written in a format, "" if it cannot be.
+func idIn(product string, s session.Session) string {
+	f, err := all.Named(product)
+	if err != nil {
+		return ""
+	}
+	if len(s.Messages) == 0 {
+		hello := session.Message{MessageInfo: session.MessageInfo{ID: "msg_0", Role: session.User}}
+		hello.Parts = []session.Part{{ID: "prt_0", MessageID: "msg_0", Type: session.TextPart, Text: "Hello."}}
+		s.Messages = []session.Message{hello}
+	}
+	var text bytes.Buffer
+	if f.Write(&text, nil, format.Change{Session: s, Ledger: rule.Ledger{}}) != nil {
+		return ""
+	}
+	doc, err := f.Read(text.Bytes())
+	if err != nil {
+		return ""
+	}
+	return doc.Session.Info.ID
+}
+
+// joined is the change by which a session of the product gets the messages that it does not have.
+// Both must have gone the same way until then.
+func (d *Done) joined(before, s *source.Session, c format.Change) (format.Change, int, error) {
+	had := before.Doc.Session
+	theirs, err := names(s.Format(), had)
+	if err != nil {
+		return c, 0, err
+	}
+	ours, err := names(d.Product, c.Session)
+	if err != nil {
+		return c, 0, err
+	}
+	n := 0
+	for n < len(had.Messages) && n < len(c.Session.Messages) &&
+		(c.Session.Messages[n].ID == theirs[n] || ours[n] == had.Messages[n].ID) {
+		n++
+	}
+	if n < len(had.Messages) && n < len(c.Session.Messages) {
+		return c, 0, cli.Hint(fmt.Errorf("%s went on by itself: message %d is another one there", before.Title(), n+1),
+			"write the session elsewhere with winnow export")
+	}
+	added := c.Session.Messages[n:]
+	ledger := before.Doc.Ledger
+	for _, el := range c.Ledger.All() {
+		if slices.ContainsFunc(added, func(m session.Message) bool { return m.ID == el.Message }) {
+			ledger = ledger.With(el)
+		}
+	}
+	had.Messages = append(slices.Clone(had.Messages), added...)
+	return format.Change{Session: had, Ledger: ledger}, len(added), nil
+}
+
+// names are the ids that the messages of a session have once they are written in a format.
+func names(product string, s session.Session) ([]string, error) {
+	f, err := all.Named(product)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	err = f.Write(&text, nil, format.Change{Session: s})
+	if errors.Is(err, format.ErrReadOnly) {
+		return make([]string, len(s.Messages)), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	doc, err := f.Read(text.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, max(len(s.Messages), len(doc.Session.Messages)))
+	for i := range doc.Session.Messages {
+		ids[i] = cmp.Or(doc.Session.Messages[i].ID, "?")
+	}
+	return ids, nil
+}
