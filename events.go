@@ -45,24 +45,26 @@ const (
 // Event is one thing that happened to a session. Which fields are set depends on the type. It
 // marshals to one line of JSON.
 type Event struct {
-	Type      EventType      `json:"type"`
-	SessionID string         `json:"sessionID"`
-	Time      session.Millis `json:"time"`
+	Type      EventType      `json:"type"`      // the type of the event, see below
+	SessionID string         `json:"sessionID"` // id of the session
+	Time      session.Millis `json:"time"`      // when it happened
 
-	Message  string          `json:"message,omitzero"`  // id of the message concerned
-	Part     string          `json:"part,omitzero"`     // id of the part concerned
-	Text     string          `json:"text,omitzero"`     // of a delta, a warning, a failure
-	Code     rule.Code       `json:"code,omitzero"`     // of a failure, a warning
-	Receipt  *pivot.Receipt  `json:"receipt,omitzero"`  // of session.compacted, elision.committed
-	Elisions []rule.Key      `json:"elisions,omitzero"` // of elision.undone
-	Verdict  *budget.Verdict `json:"verdict,omitzero"`  // of budget.overflow, budget.warning
-	Usage    *session.Usage  `json:"usage,omitzero"`    // of usage.recorded
-	Cost     float64         `json:"cost,omitzero"`     // of usage.recorded, US dollars
-	Kind     string          `json:"kind,omitzero"`     // of usage.recorded: "step" or "summary"
-	// Request counts the requests of one compaction, of compaction.delta: the text of a later one
-	// takes the place of what an earlier one gave.
+	Message string `json:"message,omitzero"` // id of the message
+	Part    string `json:"part,omitzero"`    // id of the part
+	Text    string `json:"text,omitzero"`    // text of a delta, a warning, a failure
+	// For a failure, the reason as a word; "silently-cut" for a warning that the server drops the
+	// beginning of prompts.
+	Code     rule.Code       `json:"code,omitzero"`
+	Receipt  *pivot.Receipt  `json:"receipt,omitzero"`  // the receipt
+	Elisions []rule.Key      `json:"elisions,omitzero"` // the elisions that were undone
+	Verdict  *budget.Verdict `json:"verdict,omitzero"`  // how full the window is
+	Usage    *session.Usage  `json:"usage,omitzero"`    // the usage that the provider reported
+	Cost     float64         `json:"cost,omitzero"`     // US dollars
+	Kind     string          `json:"kind,omitzero"`     // "step" or "summary"
+	// Counts the requests of one compaction: the text of a later request replaces that of an
+	// earlier one.
 	Request int `json:"request,omitzero"`
-	// Background: of a compaction whose summary is written while the work goes on, or was.
+	// Whether it is about a compaction whose summary is, or was, written in the background.
 	Background bool `json:"background,omitzero"`
 }
 

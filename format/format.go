@@ -66,17 +66,18 @@ type Repairer interface {
 
 // Fault is a place in a file that makes its product resume the session otherwise than it was meant.
 type Fault struct {
+	// "unanchored", "split-calls", "begins-with-answer" or "broken-chain": the codes of "doctor".
 	Code  string      `json:"code"`
-	Line  int         `json:"line"` // 1-based
-	What  string      `json:"what"` // what the product makes of it
+	Line  int         `json:"line"` // its line, 1-based
+	What  string      `json:"what"` // what the product makes of it, a sentence
 	Edits []span.Edit `json:"-"`
 }
 
 // Bypass is a compaction that does not count, because the newest entries go on from before it.
 type Bypass struct {
-	Line    int `json:"line"`    // of the compaction, 1-based
-	First   int `json:"first"`   // line of the first entry that goes round it
-	Entries int `json:"entries"` // how many do
+	Line    int `json:"line"`    // line of the compaction, 1-based
+	First   int `json:"first"`   // line of the first entry that bypasses it
+	Entries int `json:"entries"` // how many entries bypass it
 }
 
 // ErrReadOnly is what Write returns for a format that can only be read.
@@ -116,18 +117,18 @@ func (d *Document) IsTheirs(marker string) {
 // included.
 type Counts struct {
 	Entries     int `json:"entries"`     // lines, or elements of the outer list
-	Messages    int `json:"messages"`    // entries that are a user's or an assistant's message
-	ToolCalls   int `json:"toolCalls"`   //
-	ToolResults int `json:"toolResults"` //
-	Aside       int `json:"aside"`       // messages in the file that are not on the active branch
+	Messages    int `json:"messages"`    // entries that are a message of the user or the assistant
+	ToolCalls   int `json:"toolCalls"`   // tool calls
+	ToolResults int `json:"toolResults"` // tool results
+	Aside       int `json:"aside"`       // messages in the file that are not part of the active branch
 }
 
 // Damage is a piece of a file that could not be read and was skipped. A writer keeps its bytes.
 type Damage struct {
-	Line   int    `json:"line"`   // 1-based; 0 when the file has no lines
-	Offset int64  `json:"offset"` // in bytes
-	Bytes  int    `json:"bytes"`  // how many were skipped
-	Reason string `json:"reason"`
+	Line   int    `json:"line"`   // its line, 1-based; 0 in a file without lines
+	Offset int64  `json:"offset"` // the byte of the file at which it begins
+	Bytes  int    `json:"bytes"`  // its length in bytes
+	Reason string `json:"reason"` // the reason, a sentence
 }
 
 // Change is what a writer writes down: a session as it is now. Compared with the document that it

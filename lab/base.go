@@ -10,30 +10,25 @@ import (
 // BaseCost is what the base costs that every request carries: the system prompt and the
 // declarations of tools.
 type BaseCost struct {
-	// Cost is what carrying it cost under the baseline policy, in the unit of the bills, and Share
-	// that of the baseline's bill.
-	Cost  float64 `json:"cost"`
-	Share float64 `json:"share"`
-	// Assumed counts the sessions in which no usage report tells how large it is.
+	Cost  float64 `json:"cost"`  // the bill for it, in the unit of bills
+	Share float64 `json:"share"` // the same as a share of the baseline's bill
+	// Sessions in which no usage tells how large they are.
 	Assumed int `json:"assumed,omitzero"`
-	// Unknown counts the sessions whose log does not tell which tools were declared. Those that
-	// went through the gateway do.
+	// Sessions whose log does not tell which tools were declared.
 	Unknown int `json:"unknown,omitzero"`
-	// Uncalled are the tools that a session declared and never called, by MCP server, the largest
-	// first.
+	// Tools that sessions declared and never called, by MCP server, the largest first.
 	Uncalled []UncalledTools `json:"uncalled,omitzero"`
 }
 
 // UncalledTools are tools of an MCP server, or of the products themselves, that were declared and
 // never called.
 type UncalledTools struct {
-	Server string   `json:"server,omitzero"` // "" for the products' own
-	Names  []string `json:"names"`
-	// Tokens of their declarations, which each request carried; in several sessions, of the one
-	// that carried most.
-	Tokens int `json:"tokens"`
-	// Cost is what carrying them cost, as that of the base.
-	Cost float64 `json:"cost"`
+	// The MCP server; without it the tools are the products' own.
+	Server string   `json:"server,omitzero"`
+	Names  []string `json:"names"` // names of the tools
+	// Tokens of their declarations, in the session that carried most.
+	Tokens int     `json:"tokens"`
+	Cost   float64 `json:"cost"` // the bill for carrying them, in the unit of bills
 }
 
 // carried is what the base costs of a prompt of which so much was read from the cache.

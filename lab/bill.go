@@ -5,13 +5,12 @@ import "math"
 // Bill is what a session cost, by item, in US dollars, or in millions of input tokens if the terms
 // are relative.
 type Bill struct {
-	Read    float64 `json:"read"`    // prompts read from the cache
-	Write   float64 `json:"write"`   // prompts written to the cache, or sent without one
-	Output  float64 `json:"output"`  // what steps wrote: the same under every policy
-	Compact float64 `json:"compact"` // requests for summaries
-	Regret  float64 `json:"regret"`  // requests for what was hidden and needed
-	// Warm is requests that kept the cache during pauses.
-	Warm float64 `json:"warm,omitzero"`
+	Read    float64 `json:"read"`          // prompts that were read from the cache
+	Write   float64 `json:"write"`         // prompts that were written to the cache, or sent without one
+	Output  float64 `json:"output"`        // answers: the same under every policy
+	Compact float64 `json:"compact"`       // requests for summaries
+	Regret  float64 `json:"regret"`        // requests for missed text: it was hidden and needed again
+	Warm    float64 `json:"warm,omitzero"` // requests that kept the cache warm during pauses
 }
 
 // Total returns the sum of a bill.
@@ -26,10 +25,10 @@ func (b Bill) Add(c Bill) Bill {
 // Tokens counts the tokens of a session's requests, including those for summaries and for what was
 // needed again.
 type Tokens struct {
-	Sent    int `json:"sent"`   // all prompts
-	Cached  int `json:"cached"` // how many of them were read from the cache
-	Output  int `json:"output"`
-	Largest int `json:"largest"` // prompt
+	Sent    int `json:"sent"`    // tokens of all prompts
+	Cached  int `json:"cached"`  // how many of them were read from the cache
+	Output  int `json:"output"`  // tokens of answers
+	Largest int `json:"largest"` // tokens of the largest prompt
 }
 
 // EventKind is what happened in a replay.
@@ -45,82 +44,71 @@ const (
 
 // Event is something that happened in a replay.
 type Event struct {
-	Step int       `json:"step"` // at or before which it happened, from 0
-	Kind EventKind `json:"kind"`
-	// Tokens that went (commit: saved on each later step; fold: the prompt before less that after;
-	// regret: fetched again).
-	Tokens int `json:"tokens,omitzero"`
-	// Rewritten is how many cached tokens had to be written again.
-	Rewritten int     `json:"rewritten,omitzero"`
-	Cost      float64 `json:"cost,omitzero"` // of the fold's request, or of what was fetched again
-	N         int     `json:"n,omitzero"`    // elisions of a commit, items that a step missed
-	// Parts are the ids of what was needed again, or elided.
-	Parts []string `json:"parts,omitzero"`
+	Step int       `json:"step"` // the step at or before which it happened, from 0
+	Kind EventKind `json:"kind"` // "commit", "fold", "regret", "idle" or "no-fold"
+	// Tokens that were left out (for a commit: saved on each later step; for a fold: the prompt
+	// before less that after) or, for a regret, fetched again.
+	Tokens    int `json:"tokens,omitzero"`
+	Rewritten int `json:"rewritten,omitzero"` // cached tokens that had to be written again
+	// The bill for the fold's request, or for the text that was fetched again.
+	Cost  float64  `json:"cost,omitzero"`
+	N     int      `json:"n,omitzero"`     // elisions of a commit, or items that a step missed
+	Parts []string `json:"parts,omitzero"` // ids of the parts that were left out, or needed again
 }
 
 // Outcome is one session under one policy.
 type Outcome struct {
-	Session string `json:"session"`
-	Policy  string `json:"policy"`
-	Steps   int    `json:"steps"`
-	Bill    Bill   `json:"bill"`
-	Tokens  Tokens `json:"tokens"`
+	Session string `json:"session"` // id of the session
+	Policy  string `json:"policy"`  // name of the policy
+	Steps   int    `json:"steps"`   // how many steps were replayed
+	Bill    Bill   `json:"bill"`    // its bill by purpose
+	Tokens  Tokens `json:"tokens"`  // its tokens
 	Misses
 	Removals
-	// Base is how much of Bill was for carrying the base: system prompt and tools.
+	// The share of the bill for carrying the base: system prompt and tools.
 	Base float64 `json:"base"`
-	// Warm counts the requests that kept the cache during pauses, Bridged the pauses that would
-	// have lost it and did not.
+	// Under "warm:N": requests that kept the cache during pauses.
 	Warm    int `json:"warm,omitzero"`
-	Bridged int `json:"bridged,omitzero"`
+	Bridged int `json:"bridged,omitzero"` // pauses that would have lost the cache and did not
 	Course
-	// Assumed says in words what was assumed.
-	Assumed []string `json:"assumed,omitempty"`
-	// Region is the same policy if a miss brings back only a region of the text, nil unless
-	// Options.Regions asks for it.
-	Region *Outcome `json:"region,omitempty"`
+	Assumed []string `json:"assumed,omitempty"` // assumptions that were made, sentences
+	Region  *Outcome `json:"region,omitempty"`  // the outcome where a miss brings back a region
 }
 
 // Misses counts what a session needed of what was hidden.
 type Misses struct {
-	// MissedSteps counts the steps that needed what was hidden, MissedItems the items that they
-	// missed: those of one file, which one read gives back, are one. Needy and Regrets are the same
-	// counts by their older names.
-	MissedSteps int `json:"missedSteps"`
+	MissedSteps int `json:"missedSteps"` // steps that needed hidden text
+	// Items that these steps needed; those of one file, which one read gives back, are one.
 	MissedItems int `json:"missedItems"`
-	Needy       int `json:"needy"`
-	Regrets     int `json:"regrets"`
-	// LostEdits counts the edits whose old text stands, in whole or in part, only in what is
-	// hidden, LostInputs the identifiers and paths in arguments of calls that do. They are not
+	Needy       int `json:"needy"`   // the same as "missedSteps", by an older name
+	Regrets     int `json:"regrets"` // the same as "missedItems", by an older name
+	// Edits whose old text stands, in whole or in part, only in hidden text; they are not billed.
+	LostEdits int `json:"lostEdits"`
+	// Identifiers and paths in arguments of calls that stand only in hidden text; they are not
 	// billed.
-	LostEdits  int `json:"lostEdits"`
 	LostInputs int `json:"lostInputs"`
 }
 
 // Removals counts what a policy took out of a session.
 type Removals struct {
-	// Removed counts the tokens that were left out or folded, each once, less what is shown instead
-	// of what was left out.
+	// Tokens left out or folded, each once, less those of the text that is shown instead.
 	Removed int `json:"removed"`
-	Commits int `json:"commits"`
-	Folds   int `json:"folds"`
-	Over    int `json:"over"` // steps whose prompt was larger than the window
-	// Cold counts the steps that found the cache cold. First is the step after the first commit or
-	// fold.
-	Cold  int `json:"cold"`
-	First int `json:"first,omitzero"`
-	// Elided and Folded count the tokens that went with commits and folds, Rewritten those written
-	// to the cache again because of commits.
-	Elided    int `json:"elided"`
-	Folded    int `json:"folded"`
-	Rewritten int `json:"rewritten"`
+	Commits int `json:"commits"` // how often elisions were committed
+	Folds   int `json:"folds"`   // how often the session was compacted
+	Over    int `json:"over"`    // steps whose prompt was larger than the window
+	Cold    int `json:"cold"`    // steps that found the cache cold
+	// The step before which the first commit or compaction came, from 0.
+	First     int `json:"first,omitzero"`
+	Elided    int `json:"elided"`    // tokens removed by commits
+	Folded    int `json:"folded"`    // tokens removed by compactions
+	Rewritten int `json:"rewritten"` // tokens written to the cache again because of commits
 }
 
 // Course is a session step by step, set if Options.Detail asks for it.
 type Course struct {
-	Events []Event   `json:"events,omitzero"`
-	Curve  []float64 `json:"curve,omitzero"` // the bill after each step
-	Sizes  []int     `json:"sizes,omitzero"` // the prompts of the steps, in tokens
+	Events []Event   `json:"events,omitzero"` // with "--detail": the events, in their order
+	Curve  []float64 `json:"curve,omitzero"`  // with "--detail": the bill after each step
+	Sizes  []int     `json:"sizes,omitzero"`  // with "--detail": the prompt of each step, in tokens
 }
 
 // Extra is what one extra step for each 1,000 tokens removed would cost: as many mean steps. A bill

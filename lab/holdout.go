@@ -50,11 +50,12 @@ func choiceOf(group string) string {
 
 // Fold is what was chosen while some sessions were held out, and how it did on these.
 type Fold struct {
-	HeldOut           string  `json:"heldOut,omitzero"` // the source, or a name of the fold
-	Sessions          int     `json:"sessions"`
-	Steps             int     `json:"steps"`
-	Chosen            string  `json:"chosen"`
-	Ratio             float64 `json:"relative"`
+	HeldOut  string  `json:"heldOut,omitzero"` // the source that was held out
+	Sessions int     `json:"sessions"`         // how many sessions
+	Steps    int     `json:"steps"`            // how many steps
+	Chosen   string  `json:"chosen"`           // name of the chosen policy
+	Ratio    float64 `json:"relative"`         // the bill as a multiple of the baseline's
+	// Steps, in a hundred, that needed hidden text.
 	MissedStepsPer100 float64 `json:"missedStepsPer100"`
 	// Policy is the position of what was chosen in Report.Policies.
 	Policy int `json:"-"`

@@ -10,21 +10,20 @@ import (
 // size, clearing of old outputs, and mixtures of two of them. The lower convex hull of their bills
 // over their missed steps is the best that they offer.
 type Gap struct {
-	// Name is the policy, or "at 2 missed steps" for the best that winnow's policies offer there.
-	Name              string  `json:"name"`
+	// The policy, or "at 2 missed steps" for the best that winnow's policies offer there.
+	Name string `json:"name"`
+	// Steps, in a hundred, that needed hidden text.
 	MissedStepsPer100 float64 `json:"missedStepsPer100"`
-	Ratio             float64 `json:"ratio"`
-	// Against names the simple policy, or the two whose mixture is cheapest there; Simple is their
-	// ratio, Less how much less winnow costs, as a share
-	// of theirs.
+	Ratio             float64 `json:"ratio"` // the bill as a multiple of the baseline's
+	// The simple policy, or the two whose mixture is cheapest there.
 	Against string  `json:"against"`
-	Simple  float64 `json:"simple"`
-	Less    float64 `json:"less"`
-	Within  Range   `json:"within,omitzero"` // of Less
-	// Triggered is Less against simple policies with keep-alive requests and compactions of a cold
-	// cache, too, nil if none was replayed.
+	Simple  float64 `json:"simple"`          // the ratio of the simple policies
+	Less    float64 `json:"less"`            // how much less winnow costs, as a share of theirs
+	Within  Range   `json:"within,omitzero"` // the interval of "less"
+	// The same as "less" against simple policies that also keep the cache warm, or compact where it
+	// is cold.
 	Triggered       *float64 `json:"triggered,omitzero"`
-	TriggeredWithin Range    `json:"triggeredWithin,omitzero"`
+	TriggeredWithin Range    `json:"triggeredWithin,omitzero"` // the interval of "triggered"
 }
 
 // simple reports whether a setup keeps everything, folds alone or clears old outputs. triggered:

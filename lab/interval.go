@@ -9,8 +9,8 @@ import (
 // Range is the 90 % interval of a figure: where it would lie, nine times in ten, on as many sources
 // drawn from those that were replayed. One whose ends are equal says nothing.
 type Range struct {
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
+	Low  float64 `json:"low"`  // lower end
+	High float64 `json:"high"` // upper end
 }
 
 // Known reports whether a range says anything.

@@ -14,14 +14,12 @@ import (
 // Paid is what a recorded session really cost, according to the usage in its log.
 type Paid struct {
 	bill.Sums
-	// Models are the ids of the models that answered.
-	Models []string `json:"models,omitempty"`
-	// Thinking counts reasoning tokens, which a replay does not send; Hour the tokens written to
-	// the one-hour cache; Compactions how often the product itself compacted.
+	Models []string `json:"models,omitempty"` // the models that answered steps
+	// Tokens of thinking in the answers, which a replay does not have.
 	Thinking    int `json:"thinking,omitzero"`
-	Hour        int `json:"hour,omitzero"`
-	Compactions int `json:"compactions,omitzero"`
-	// Copies counts answers that repeat earlier ones and were paid for once.
+	Hour        int `json:"hour,omitzero"`        // tokens that were written to the cache for an hour
+	Compactions int `json:"compactions,omitzero"` // compactions that the product made
+	// Answers that the log repeats as a copy, and that were paid for once.
 	Copies int `json:"copies,omitzero"`
 }
 

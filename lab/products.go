@@ -8,18 +8,15 @@ import (
 
 // ProductAdvice says how what was found reaches a product that reads no configuration of winnow.
 type ProductAdvice struct {
-	Product string `json:"product"` // the name of its format
-	// Gateway is the command that puts winnow between the product and its provider.
-	Gateway string `json:"gateway"`
-	// Policy is the compaction alone that the product can be set to itself; "" if none is
-	// recommended. File, Key and Value are the setting, Note what to know of it.
+	Product string `json:"product"` // the product, by the name of its format
+	Gateway string `json:"gateway"` // the command that puts winnow between it and its provider
+	// The compaction that the product can be set to itself; omitted if none is recommended.
 	Policy string `json:"policy,omitzero"`
-	File   string `json:"file,omitzero"`
-	Key    string `json:"key,omitzero"`
-	Value  string `json:"value,omitzero"`
-	Note   string `json:"note,omitzero"`
-	// Why says what the policy is worth, or why none is recommended.
-	Why string `json:"why"`
+	File   string `json:"file,omitzero"`  // the file of that setting
+	Key    string `json:"key,omitzero"`   // the key of that setting
+	Value  string `json:"value,omitzero"` // the value of that setting
+	Note   string `json:"note,omitzero"`  // a remark about that setting
+	Why    string `json:"why"`            // the worth of that setting, or why nothing is recommended
 	// HeldOut is what it is worth on those of the product's sessions that it was not chosen on, nil
 	// if none is recommended.
 	HeldOut *Choice `json:"-"`

@@ -152,24 +152,25 @@ const (
 
 // Skipped is a file that was not replayed, and why.
 type Skipped struct {
-	Path string `json:"path"`
-	Why  string `json:"why"`
+	Path string `json:"path"` // its path
+	Why  string `json:"why"`  // why it could not be replayed
 }
 
 // Change is the effect of a policy on a session's bill.
 type Change struct {
-	Session string  `json:"session"` // id
-	Name    string  `json:"name"`
-	Before  float64 `json:"before"`
-	After   float64 `json:"after"`
-	Why     string  `json:"why"`
+	Session string  `json:"session"` // id of the session
+	Name    string  `json:"name"`    // its name
+	Before  float64 `json:"before"`  // the bill before, in the unit of bills
+	After   float64 `json:"after"`   // the bill afterwards
+	Why     string  `json:"why"`     // why it changes, a sentence
 }
 
 // Advice is a recommendation with its reason.
 type Advice struct {
-	Policy string `json:"policy"`
+	Policy string `json:"policy"` // name of the policy
+	// A sentence or two with its cost and its misses on sessions that it was not chosen on.
 	Reason string `json:"reason"`
-	// Settings are the configuration keys to set, with JSON values.
+	// Keys of the configuration with values as JSON, which "--apply" writes.
 	Settings map[string]string `json:"settings"`
 	// HeldOut is what it is worth on sessions that it was not chosen on.
 	HeldOut Choice `json:"-"`

@@ -15,10 +15,11 @@ type Eraser interface {
 
 // Amount is how much was erased.
 type Amount struct {
-	Sessions int   `json:"sessions"`
-	Messages int   `json:"messages"`
-	Texts    int   `json:"texts"` // large ones that no other session has
-	Bytes    int64 `json:"bytes"` // of messages and large texts, as they were stored
+	Sessions int `json:"sessions"` // how many sessions were erased
+	Messages int `json:"messages"` // how many messages were erased
+	// How many large texts were erased, which no session has any more.
+	Texts int   `json:"texts"`
+	Bytes int64 `json:"bytes"` // the size of these messages and texts as they were stored
 }
 
 // Plus is the sum of two.

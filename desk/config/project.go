@@ -221,11 +221,11 @@ func ProjectMay(key, value string, own Settings) error {
 
 // Ignored is a value of a project's file that is not accepted.
 type Ignored struct {
-	Key    string `json:"key"`
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Column int    `json:"column"`
-	Reason string `json:"reason"`
+	Key    string `json:"key"`    // dotted key
+	File   string `json:"file"`   // the file that has it
+	Line   int    `json:"line"`   // its line, counted from 1
+	Column int    `json:"column"` // its column, counted from 1
+	Reason string `json:"reason"` // why it is ignored
 }
 
 // payer reports whether the environment, which is read later, has a model write summaries.

@@ -38,16 +38,18 @@ func (e Env) get(name string) string {
 
 // Found is one session.
 type Found struct {
-	Product string `json:"product"` // whose it is: the name of its format, or "kilo", whose format is OpenCode's
-	// Source is the word for the session on the command line: a path, of OpenHands often that of a
-	// folder, and of OpenCode's stores a path with "#" and an id.
-	Source  string `json:"source"`
-	ID      string `json:"id,omitzero"`
-	Parent  string `json:"parent,omitzero"`  // the session that a sub-agent works for, or that this one was forked from
-	Project string `json:"project,omitzero"` // the folder in which the agent works
-	Title   string `json:"title,omitzero"`
-	// Bytes that the session takes: of its file, or of its rows.
-	Bytes   int64     `json:"bytes"`
+	// "claude-code", "codex", "opencode", "kilo" (whose sessions are in OpenCode's format), "pi",
+	// "gemini-cli", "qwen-code", "copilot", "cline" or "openhands".
+	Product string `json:"product"`
+	// Its name on the command line: the path of a file or a folder; for a session in a store of
+	// OpenCode the path, "#", and the id.
+	Source string `json:"source"`
+	ID     string `json:"id,omitzero"` // id of the session, as in the file
+	// Id of the session that a sub-agent works for, or from which this one was forked.
+	Parent  string    `json:"parent,omitzero"`
+	Project string    `json:"project,omitzero"` // the folder in which the agent works
+	Title   string    `json:"title,omitzero"`   // title of the session, as in the file
+	Bytes   int64     `json:"bytes"`            // size of the file; in a database, of its rows
 	Updated time.Time `json:"-"`
 
 	Measurement
@@ -58,28 +60,27 @@ type Found struct {
 
 // Measurement is what only the whole of a session tells.
 type Measurement struct {
-	Measured bool `json:"measured"` // whether what follows is known
-	Messages int  `json:"messages"`
-	// Tokens is what models read and wrote over all steps, as the log reports it: prompts with what
-	// was read from a cache, answers, reasoning. Where the log reports nothing, it is an estimate
-	// of what the log itself holds.
-	Tokens          int  `json:"tokens"`
+	// Whether messages, tokens and cost are known; false with "--quick" for sessions that were
+	// never measured, and for sessions that could not be read.
+	Measured bool `json:"measured"`
+	Messages int  `json:"messages"` // messages, as "counts.messages" of "inspect"
+	// Tokens that models read and wrote in all steps according to the log, including cache and
+	// reasoning.
+	Tokens int `json:"tokens"`
+	// Whether the log reports no usage: "tokens" is an estimate of the log itself.
 	TokensEstimated bool `json:"tokensEstimated,omitzero"`
-	// Cost in US dollars of all requests that the log tells of, at the list price of the model of
-	// each: what Report.Cost says of the same file. Nil if nothing is known of any of them, or the
-	// session was not measured.
+	// US dollars, as in "inspect" of the same session; null if nothing is known about any of its
+	// requests, or it was not measured.
 	Cost *float64 `json:"cost"`
-	// CostEstimated says that the cost is by list prices: all but what only OpenCode's database
-	// knows.
+	// Whether the cost is computed by list prices.
 	CostEstimated bool `json:"costEstimated,omitzero"`
-	// Uncosted is how many requests the cost leaves out: their model has no price, or nothing was
-	// reported.
+	// Requests that "cost" does not include: of models without a price, or without a report.
 	Uncosted int `json:"uncosted,omitzero"`
-	// Agents is the share of sub-agents that the same log tells of, in US dollars.
-	Agents  float64 `json:"agents,omitzero"`
-	Damaged int     `json:"damaged,omitzero"` // pieces that could not be read
-	// Spent is the cost by hour and model.
-	Spent []report.Spending `json:"spent,omitempty"`
+	// The share of "cost" for sub-agents in the same file. If they have files of their own, the
+	// sums do not include it.
+	Agents  float64           `json:"agents,omitzero"`
+	Damaged int               `json:"damaged,omitzero"` // how many pieces could not be read
+	Spent   []report.Spending `json:"spent,omitempty"`  // the cost by hour and model
 }
 
 // Problem is a place that could not be read. What is in other places is found all the same.

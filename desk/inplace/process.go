@@ -16,9 +16,9 @@ import (
 
 // Process is a running program.
 type Process struct {
-	PID     int    `json:"pid"`
-	Name    string `json:"name"`
-	Writing bool   `json:"writing"` // it has the file open for writing
+	PID     int    `json:"pid"`     // its process id
+	Name    string `json:"name"`    // its name
+	Writing bool   `json:"writing"` // whether it has the file open for writing
 }
 
 func (p Process) String() string {

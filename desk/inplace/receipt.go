@@ -22,16 +22,15 @@ import (
 
 // Receipt says what an original is. It lies beside it as HASH.json.
 type Receipt struct {
-	Source  string         `json:"source"`  // the real path of the file that was replaced
-	Command string         `json:"command"` // by which it was replaced: "compact"
-	Time    session.Millis `json:"time"`    // when
-	Hash    string         `json:"hash"`    // SHA-256 of its first Size bytes, in hexadecimal
-	Size    int64          `json:"size"`    // how many bytes of it the new file was made from
-	// Carried is how many bytes after them were carried over to the new file as they were.
-	Carried int64 `json:"carried"`
-	// Beside is where it is if it is beside the file that was replaced, and "" if it is in the
-	// folder of originals.
-	Beside string `json:"beside"`
+	Source  string         `json:"source"`  // the real path of the replaced file
+	Command string         `json:"command"` // the command that replaced it, such as "compact"
+	Time    session.Millis `json:"time"`    // when it was replaced
+	// SHA-256 of the bytes from which the new file was made, in hexadecimal.
+	Hash string `json:"hash"`
+	Size int64  `json:"size"` // how many bytes the new file was made from
+	// How many bytes after them were added to the new file unchanged.
+	Carried int64  `json:"carried"`
+	Beside  string `json:"beside"` // its path while it is beside its file, otherwise empty
 }
 
 // When is when the file was replaced.
@@ -40,11 +39,13 @@ func (r Receipt) When() time.Time { return time.UnixMilli(int64(r.Time)) }
 // Original is an original as it is now.
 type Original struct {
 	Receipt
-	Path    string `json:"path"`    // where it is
-	Bytes   int64  `json:"bytes"`   // how many it has now
-	Grown   int64  `json:"grown"`   // bytes that came to it and are not in the file that took its place
-	Linked  bool   `json:"linked"`  // it still is the file at Source: its replacement was broken off before
-	Missing bool   `json:"missing"` // somebody removed it
+	Path  string `json:"path"`  // where it is
+	Bytes int64  `json:"bytes"` // its size now
+	// Bytes that were written to it later and not added to the new file.
+	Grown int64 `json:"grown"`
+	// Whether it is still the file itself: the replacement was interrupted.
+	Linked  bool `json:"linked"`
+	Missing bool `json:"missing"` // whether it was removed
 
 	receipt string      // path of its receipt
 	info    fs.FileInfo // nil if it is missing
@@ -188,7 +189,7 @@ type Pruning struct {
 // Kept is an original that was to be removed and stays, with the reason.
 type Kept struct {
 	Original
-	Reason string `json:"reason"`
+	Reason string `json:"reason"` // why it stays, a sentence
 }
 
 // Prune removes originals.

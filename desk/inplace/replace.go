@@ -13,21 +13,24 @@ import (
 
 // Replaced says how a file was replaced.
 type Replaced struct {
-	Path     string `json:"path"`     // the real path of the file
-	Original string `json:"original"` // where the original is kept
-	Hash     string `json:"hash"`     // SHA-256 of its first bytes, from which the new file was made
-	Bytes    int64  `json:"bytes"`    // how many they are
-	// Beside says that the original is beside the file and not with winnow's originals: another
-	// program still has it open, or it could not be copied.
+	// The real path of the file; a symbolic link stays and its target is replaced.
+	Path     string `json:"path"`
+	Original string `json:"original"` // the path at which the original is kept
+	Hash     string `json:"hash"`     // SHA-256 of the bytes from which the new file was made
+	Bytes    int64  `json:"bytes"`    // how many bytes the new file was made from
+	// Whether the original is beside the file instead of with the others: their folder is on
+	// another disk, and a program still has the original open.
 	Beside bool `json:"beside"`
-	// CarriedLines were written to the original meanwhile, and were added to the new file.
+	// Lines that were written to the original meanwhile and added to the new file.
 	CarriedLines int `json:"carriedLines"`
-	// Left are bytes of the original that are not in the new file: an incomplete last line, or what
-	// is not a line.
-	Left       int64     `json:"left"`
-	Open       []Process `json:"open"`       // who still has the original open, and may write to it
-	Disordered bool      `json:"disordered"` // some of the carried lines are behind newer ones
-	Notes      []string  `json:"notes"`      // what else is worth knowing, for people
+	// Bytes at the end of the original that are not in the new file: an incomplete line.
+	Left int64 `json:"left"`
+	// The processes that still have the original open and may write to it.
+	Open []Process `json:"open"`
+	// Whether some of the carried lines come after newer ones, because the writer did not pause.
+	Disordered bool `json:"disordered"`
+	// Other remarks, as sentences: above all that the carried lines bypass the compaction.
+	Notes []string `json:"notes"`
 }
 
 func (d *Replaced) note(format string, args ...any) {

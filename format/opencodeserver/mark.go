@@ -12,18 +12,21 @@ import (
 
 // Outcome says what became of a change.
 type Outcome struct {
-	URL     string   `json:"url"`
-	Version string   `json:"version"` // of OpenCode
-	Applied []string `json:"applied"` // the parts that are marked as was asked for now
-	Removed []string `json:"removed"` // messages
-	Left    []Left   `json:"left"`    // the other parts and messages
+	URL     string   `json:"url"`     // its address
+	Version string   `json:"version"` // the version of OpenCode
+	Applied []string `json:"applied"` // ids of the parts whose marks are now as requested
+	// Ids of the messages that were removed: those of a compaction that was undone.
+	Removed []string `json:"removed"`
+	// The parts and messages that are as they were. The exit code is then 4; the command can be run
+	// again.
+	Left []Left `json:"left"`
 }
 
 // Left is a part whose marks are as they were, or a message that is still there.
 type Left struct {
-	Part    string `json:"part,omitzero"`
-	Message string `json:"message,omitzero"`
-	Reason  string `json:"reason"`
+	Part    string `json:"part,omitzero"`    // id of the part
+	Message string `json:"message,omitzero"` // id of the message
+	Reason  string `json:"reason"`           // the reason, a sentence
 }
 
 // Untried is the reason of what comes after an error that is not about one part alone.

@@ -39,34 +39,36 @@ type Eraser interface {
 type Shown struct {
 	tenant.Tenant
 	Spending
-	Tokens []Token `json:"tokens"` // oldest first
-	Book   string  `json:"book"`   // where it is kept
+	Tokens []Token `json:"tokens"` // its tokens, oldest first
+	Book   string  `json:"book"`   // the place in which the tenant is recorded
 }
 
 // Spending is a tenant's spending today and this month (UTC), in US dollars.
 type Spending struct {
-	Spent tenant.Spent `json:"spent"`
-	// People is each person's share, by the owner of the tokens, or the id of a token without one.
+	Spent tenant.Spent `json:"spent"` // US dollars that it spent
+	// US dollars that each person spent, by the owner of the tokens, or the id of a token without
+	// one.
 	People map[string]tenant.Spent `json:"people"`
 }
 
 // List is all tenants, by name.
 type List struct {
-	Tenants []Line `json:"tenants"`
+	Tenants []Line `json:"tenants"` // the tenants, by name
 }
 
 // Line is a tenant in a list.
 type Line struct {
 	tenant.Tenant
-	Spent  tenant.Spent `json:"spent"`
-	Tokens int          `json:"tokens"` // that are valid
+	Spent  tenant.Spent `json:"spent"`  // US dollars that it spent
+	Tokens int          `json:"tokens"` // how many of its tokens are valid now
 }
 
 // Removed is a tenant that was removed.
 type Removed struct {
-	Tenant string `json:"tenant"`
-	Left   string `json:"left"` // the file with its sessions, "" if there is none
-	// Erased is when everything that is kept of it is erased; zero: not before somebody does that.
+	Tenant string `json:"tenant"` // the tenant that was removed
+	Left   string `json:"left"`   // the file that has its sessions; empty if there is none
+	// When everything that is kept of it is erased, by the configuration of the computer that the
+	// command runs on; omitted: when somebody does.
 	Erased time.Time `json:"erased,omitzero"`
 }
 

@@ -14,19 +14,20 @@ import (
 // Token is a token without its secret.
 type Token struct {
 	tenant.Token
-	State string `json:"state"` // valid, expired or revoked
+	State string `json:"state"` // "valid", "expired" or "revoked"
 }
 
 // Tokens are tokens, oldest first.
 type Tokens struct {
+	// The tokens, oldest first; for "revoke" the one that was revoked.
 	Tokens []Token `json:"tokens"`
 }
 
 // Made is a token that was made. It is shown this once.
 type Made struct {
-	Token string `json:"token"`
-	Kept  Token  `json:"kept"`         // what is kept of it
-	Old   *Token `json:"old,omitzero"` // the token that it takes the place of
+	Token string `json:"token"`        // the token, which is nowhere else
+	Kept  Token  `json:"kept"`         // the record of it
+	Old   *Token `json:"old,omitzero"` // for "rotate": the token that it takes the place of
 }
 
 // NewToken says which token is wanted.

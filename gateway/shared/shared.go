@@ -74,9 +74,9 @@ func None(missing error) *Parts {
 
 // Versions are those of the tables in a database, 0 for missing ones.
 type Versions struct {
-	Store   int64 `json:"store"`
-	Tenants int64 `json:"tenants"`
-	Jobs    int64 `json:"jobs"`
+	Store   int64 `json:"store"`   // version of the tables of sessions
+	Tenants int64 `json:"tenants"` // version of the tables of tenants
+	Jobs    int64 `json:"jobs"`    // version of the tables of jobs
 }
 
 // Stores are those of tenants, in one database.

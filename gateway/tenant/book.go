@@ -108,13 +108,15 @@ const Erased = "tenant erase"
 
 // Entry is one line of the audit log: who did what. It holds no content of a session.
 type Entry struct {
-	Time    time.Time `json:"time"`
-	Tenant  string    `json:"tenant"`  // the name of its store
-	Who     string    `json:"who"`     // the id of a token, a person who signed in, or "cli:" and a user
-	Person  string    `json:"person"`  // the owner of the token, or who signed in; "" if nobody is named
-	Did     string    `json:"did"`     // "undo", "read", "token add" and so on
-	Session string    `json:"session"` // "" if it is about none
-	What    string    `json:"what"`    // the receipt, the part, the settings
+	Time   time.Time `json:"time"`   // when it was done
+	Tenant string    `json:"tenant"` // the tenant, by the name of its store
+	// The id of a token, a person who signed in, or "cli:" and the account that ran the command.
+	Who string `json:"who"`
+	// The owner of the token, or the person who signed in; empty if nobody is named.
+	Person  string `json:"person"`
+	Did     string `json:"did"`     // the action, such as "undo", "read" or "token add": see above
+	Session string `json:"session"` // the session that it is about; empty if it is about none
+	What    string `json:"what"`    // the receipt, part or settings that it is about
 }
 
 // Reservation is what a request under way may cost.

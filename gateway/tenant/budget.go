@@ -11,10 +11,9 @@ import (
 // Budget is how much a tenant may spend, in US dollars, by the days and months of UTC. It is what
 // the providers' reports add up to, with summaries; what has no known price is not in it.
 type Budget struct {
-	Day   float64 `json:"day"`   // 0 for no limit
-	Month float64 `json:"month"` // 0 for no limit
-	// Warn is the share of a budget from which on there are warnings, above 0 and up to 1; 0 is
-	// DefaultWarn.
+	Day   float64 `json:"day"`   // US dollars in a day (UTC), 0 for no limit
+	Month float64 `json:"month"` // US dollars in a month (UTC), 0 for no limit
+	// The share of a budget from which on there are warnings, above 0 and up to 1; 0 is 0.8.
 	Warn float64 `json:"warn"`
 }
 
@@ -41,9 +40,9 @@ func (b Budget) Limited() bool { return b.Day > 0 || b.Month > 0 }
 
 // Spent is what was spent within a day and its month, in US dollars.
 type Spent struct {
-	Day   float64 `json:"day"`
-	Month float64 `json:"month"`
-	// Estimated is how much of Month no provider reported: of answers that broke off, whose client
+	Day   float64 `json:"day"`   // in this day (UTC)
+	Month float64 `json:"month"` // in this month (UTC)
+	// The share of the month that no provider reported: for answers that broke off, whose client
 	// left, or that came without a report.
 	Estimated float64 `json:"estimated,omitzero"`
 }

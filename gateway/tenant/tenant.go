@@ -18,48 +18,45 @@ import (
 // Tenant is one of those who share a gateway. Each has sessions of its own, which no other tenant
 // sees. The zero value of a setting means what it says, or the gateway's own.
 type Tenant struct {
-	// Name has letters, digits, - and _, 64 at most. It names the tenant's files, so that case does
-	// not tell two apart.
+	// Its name: at most 64 letters, digits, "-" and "_". It names the tenant's files, so two names
+	// do not differ in case alone.
 	Name string `json:"name"`
-	// Store names what is kept of the tenant: see StoreName. "" is its name.
+	// The name of its store: that of the tenant, or "NAME.2", "NAME.3" and so on if one of this
+	// name was removed before.
 	Store  string `json:"store"`
-	Limits Limits `json:"limits"`
-	Budget Budget `json:"budget"`
-	// Each is the budget of each person within the tenant: of the owner of tokens, or of a token
-	// without one. Its Warn is Budget's.
+	Limits Limits `json:"limits"` // limits in each process of a gateway
+	Budget Budget `json:"budget"` // the budget of the tenant
+	// The budget of each person within it: of the owner of tokens, or of a token without one. Its
+	// "warn" is that of "budget".
 	Each Budget `json:"each"`
-	// Retention is after how many days a conversation that nobody goes on with is deleted; 0 as
-	// gateway.retention says.
-	Retention int `json:"retention"`
-	// KeepPinned keeps conversations in which an agent pinned something beyond the retention, as
-	// those in which a person did are kept.
-	KeepPinned bool `json:"keepPinned"`
-	// Capture is what is kept of conversations, "all" or "none"; "" as gateway.capture says.
-	Capture string `json:"capture"`
-	// Mode is what is done to requests: "off", "observe", "safe" or "full"; "" as gateway.mode
+	// Days after which a conversation that nobody goes on with is deleted; 0 as "gateway.retention"
 	// says.
+	Retention int `json:"retention"`
+	// Whether conversations in which an agent pinned something are kept beyond that, as those in
+	// which a person did are.
+	KeepPinned bool `json:"keepPinned"`
+	// Whether "all" or "none" of its conversations are kept; empty as "gateway.capture" says.
+	Capture string `json:"capture"`
+	// The mode for its requests: "off", "observe", "safe" or "full"; empty as "gateway.mode" says.
 	Mode string `json:"mode"`
-	// Keys are the names of the server's own keys by upstream. Where there is one, it is sent in
-	// the place of what the client shows.
+	// Names of the server's keys ("gateway.keys") by upstream. Such a key is sent in place of the
+	// client's.
 	Keys map[string]string `json:"keys"`
-	// Routes are the names of the routes that may be asked: see wire.RouteNames. None: those that
-	// are metered where the server holds the key, all where it does not.
-	Routes []string `json:"routes"`
-	// Models are the models that may be asked, as patterns in which * stands for any text; none:
-	// all.
-	Models  []string  `json:"models"`
-	Created time.Time `json:"created"`
+	// Names of the routes that may be asked; empty: those that are metered where the server holds
+	// the key, else all.
+	Routes  []string  `json:"routes"`
+	Models  []string  `json:"models"`  // models that may be asked, "*" for any text; empty: all
+	Created time.Time `json:"created"` // when it was made
 	// Cleared counts how often everything that processes hold of its sessions in memory had to go.
 	Cleared int64 `json:"-"`
 }
 
 // Limits bound how much is asked at a time, by each process of a gateway.
 type Limits struct {
-	// PerMinute is how many requests may come in a minute, 0 for no limit. So many may come at
-	// once; then one more is allowed every 60/PerMinute seconds.
-	PerMinute int `json:"perMinute"`
-	// Concurrent is how many requests may be under way at a time, 0 for no limit.
-	Concurrent int `json:"concurrent"`
+	// Requests in a minute, 0 for no limit. So many may come at once; then one more is allowed
+	// every 60/"perMinute" seconds.
+	PerMinute  int `json:"perMinute"`
+	Concurrent int `json:"concurrent"` // requests at a time, 0 for no limit
 }
 
 // The values of Tenant.Capture and Tenant.Mode.

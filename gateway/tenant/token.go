@@ -62,20 +62,18 @@ func ParseScopes(list string) (Scopes, error) {
 
 // Token is what is kept of a token: everything but the token itself.
 type Token struct {
-	// ID names it among people and in the audit log; it tells nothing of the token.
-	ID     string `json:"id"`
-	Tenant string `json:"tenant"`
-	Label  string `json:"label"` // what it is for; may be empty
-	// Owner is the person who asks with it, "" if that is nobody in particular.
-	Owner  string `json:"owner"`
-	Hash   string `json:"-"` // SHA-256, hexadecimal
-	Scopes Scopes `json:"scopes"`
+	ID     string `json:"id"`     // its id, which is not secret
+	Tenant string `json:"tenant"` // the tenant that it belongs to
+	Label  string `json:"label"`  // its purpose; may be empty
+	Owner  string `json:"owner"`  // the person who asks with it, empty for none
+	Hash   string `json:"-"`      // SHA-256, hexadecimal
+	Scopes Scopes `json:"scopes"` // what it may do: "relay", "read", "act", "admin", "metrics"
 
-	Created time.Time `json:"created"`
-	Expires time.Time `json:"expires,omitzero"` // zero: never
-	// Used is when it was last shown, to a minute; zero: never.
+	Created time.Time `json:"created"`          // when it was made
+	Expires time.Time `json:"expires,omitzero"` // when it expires; without it never
+	// When it was last shown, to a minute; without it never.
 	Used    time.Time `json:"used,omitzero"`
-	Revoked time.Time `json:"revoked,omitzero"` // zero: it is not
+	Revoked time.Time `json:"revoked,omitzero"` // when it was revoked
 }
 
 // Prefix begins every token, so that people and scanners for secrets know what it is.

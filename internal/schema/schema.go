@@ -1,6 +1,6 @@
 // Package schema makes rpc/schema.json from the types of package rpc and their comments, what
-// follows from it in the clients of bindings, and team/api/openapi.json from the routes of the admin
-// API. It holds what is in the repository to that.
+// follows from it in the clients of bindings, team/api/openapi.json from the routes of the admin
+// API, and docs/json.md from the documents of the command. Tests hold the repository to that.
 package schema
 
 import (

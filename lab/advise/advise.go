@@ -53,22 +53,21 @@ const (
 
 // Finding is something that could be cheaper.
 type Finding struct {
-	Kind  string `json:"kind"`
-	Title string `json:"title"`
-	// Cost is what it cost, Gain what the change would have saved, and Error how far off that may
-	// be on other sessions, in US dollars. Gain is larger than Error.
-	Cost  float64 `json:"cost"`
-	Gain  float64 `json:"gain"`
+	// "tools", "outputs", "rereads", "refolds", "serial", "pauses", "threshold", "policy",
+	// "models" or "instructions".
+	Kind  string  `json:"kind"`
+	Title string  `json:"title"` // the finding in a sentence, for people
+	Cost  float64 `json:"cost"`  // its cost
+	// The saving that the change would have made on these sessions; it is larger than the error.
+	Gain float64 `json:"gain"`
+	// How far off the gain may be on as many others, nine times in ten.
 	Error float64 `json:"error"`
-	// Evidence are sentences: counts, examples, sessions by name.
+	// Sentences for people: counts, examples, sessions by name.
 	Evidence []string `json:"evidence"`
-	// Change says what to change, and Line is what to run or to write, Where it belongs: a file, or
-	// "" for a command.
-	Change string `json:"change"`
-	Line   string `json:"line"`
-	Where  string `json:"where,omitzero"`
-	// Settings are the keys of winnow's configuration that make the change, with JSON values; none
-	// where it is not winnow's.
+	Change   string   `json:"change"`         // the change to make, in words
+	Line     string   `json:"line"`           // the command to run, or the text to write
+	Where    string   `json:"where,omitzero"` // the file in which the text belongs
+	// The keys of the configuration, with JSON values, that "--apply" writes.
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
@@ -83,24 +82,25 @@ func (f *Finding) Saves() string {
 // Repeated is an instruction that the user gives again and again, and that would save no money, as
 // far as can be told, if it stood in the project's instructions.
 type Repeated struct {
-	Text     string `json:"text"`
-	Project  string `json:"project"`
-	Sessions int    `json:"sessions"`
-	Days     int    `json:"days"`
+	Text     string `json:"text"`     // the instruction
+	Project  string `json:"project"`  // the folder
+	Sessions int    `json:"sessions"` // in how many sessions it was given
+	Days     int    `json:"days"`     // on how many days it was given
 }
 
 // Report is what was found.
 type Report struct {
-	// Sessions were looked at, sub-agents among them; they cost Cost in US dollars. Unreported tell
-	// nothing of their usage, or of their price, and nothing is said of them.
-	Sessions   int     `json:"sessions"`
+	// How many sessions were looked at, those of sub-agents among them.
+	Sessions int `json:"sessions"`
+	// How many of them report no usage, or none at a known price: nothing is said of them.
 	Unreported int     `json:"unreported"`
-	Cost       float64 `json:"cost"`
-	// Findings are worth acting on, the dearest first. Dropped is how many were left out because
-	// their gain is within its error, or too small.
+	Cost       float64 `json:"cost"` // the cost of all of them, as far as it is known
+	// Findings that are worth acting on, the largest gain first, ten at most; empty if there is
+	// nothing.
 	Findings []Finding `json:"findings"`
-	Dropped  int       `json:"dropped"`
-	// Repeated are instructions that belong into AGENTS.md, for the user's own sake.
+	// How many findings were left out because their gain is within its error, or too small.
+	Dropped int `json:"dropped"`
+	// Instructions that belong into AGENTS.md and save no money, as far as can be told.
 	Repeated []Repeated `json:"repeated"`
 }
 

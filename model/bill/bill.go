@@ -14,17 +14,17 @@ import (
 
 // Bill sums up requests to models.
 type Bill struct {
-	Requests int           `json:"requests"`
-	Usage    session.Usage `json:"usage"`
-	Cost     float64       `json:"cost"` // US dollars, of those requests whose cost is known: at least so much
-	// Unpriced is how many took tokens at a price that nobody knows, and Unreported how many say
-	// nothing that can be of what they took.
-	Unpriced   int `json:"unpriced"`
-	Unreported int `json:"unreported"`
-	// Logged is what the log itself says that they cost, and Counted what Cost says of the same
-	// requests. A log that prices nothing leaves both 0.
+	Requests int           `json:"requests"` // how many requests
+	Usage    session.Usage `json:"usage"`    // the usage of those that report it
+	// US dollars for those whose cost is known: a lower bound if others are unpriced or unreported;
+	// null if none is known.
+	Cost       float64 `json:"cost"`
+	Unpriced   int     `json:"unpriced"`   // requests that used tokens at an unknown price
+	Unreported int     `json:"unreported"` // requests without a plausible report of their usage
+	// US dollars that the log itself states for some of them; given if it differs from "counted" by
+	// a cent.
 	Logged  float64 `json:"logged"`
-	Counted float64 `json:"counted"`
+	Counted float64 `json:"counted"` // the share of "cost" for the same requests as "logged"
 }
 
 // Unknown is how many requests the cost is without.
@@ -94,13 +94,13 @@ func (b *Bill) UnmarshalJSON(text []byte) error {
 
 // Sums are the bills of a session, by what was paid for.
 type Sums struct {
-	Steps     Bill `json:"steps"`              // of the session's own log
-	Summaries Bill `json:"summaries,omitzero"` // that stand for its past
-	Agents    Bill `json:"agents,omitzero"`    // sub-agents whose requests the same log tells of
-	// paid for, and no part of the session: branches that were left, answers that the log does not
-	// have
+	Steps     Bill `json:"steps"`              // for the session's own log
+	Summaries Bill `json:"summaries,omitzero"` // for summaries of its past
+	Agents    Bill `json:"agents,omitzero"`    // for sub-agents in the same file
+	// For requests that are not part of the session: abandoned branches, answers that the log does
+	// not have.
 	Left   Bill `json:"left,omitzero"`
-	Failed Bill `json:"failed,omitzero"` // in vain
+	Failed Bill `json:"failed,omitzero"` // for failed requests
 }
 
 // Total of all of them.

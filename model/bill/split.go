@@ -3,12 +3,12 @@ package bill
 // Split is what requests cost in US dollars, by what was paid for. Its sum is the cost of their
 // bill, but for rounding.
 type Split struct {
-	Read   float64 `json:"read"`   // of prompts, from the provider's cache
-	Write  float64 `json:"write"`  // of prompts, to the cache
-	Input  float64 `json:"input"`  // of prompts, neither
+	Read  float64 `json:"read"`  // prompts that were read from the provider's cache
+	Write float64 `json:"write"` // prompts that were written to the provider's cache
+	// Prompts that were neither read from the cache nor written to it.
+	Input  float64 `json:"input"`
 	Output float64 `json:"output"` // answers, with their reasoning
-	// Other is for searches of the web, and for requests of which the log tells a price and nothing
-	// else.
+	// Searches of the web, and requests that the log prices without a usage.
 	Other float64 `json:"other,omitzero"`
 }
 

@@ -22,15 +22,16 @@ const (
 
 // Verdict says whether a session still fits.
 type Verdict struct {
-	// Overflow says that it does not.
-	Overflow bool `json:"overflow"`
-	// Total is what was counted, Usable what it was held against: the budget or the threshold below
-	// it.
-	Total  int `json:"total"`
+	Overflow bool `json:"overflow"` // whether the window does not fit
+	Total    int  `json:"total"`    // tokens that were counted
+	// Tokens that they were compared with: the budget, or the threshold below it.
 	Usable int `json:"usable"`
-	// Code is the reason as a word, Reason as a sentence for people.
+	// The reason as a word: "fits", "overflow", "auto-off" (it overflows, and "compaction.auto" is
+	// off, so nothing is folded), "doubtful-reports" (the report cannot be of one request),
+	// "unknown-limits" (no limit is known), "unlimited" (the configuration says that there is
+	// none).
 	Code   string `json:"code"`
-	Reason string `json:"reason"`
+	Reason string `json:"reason"` // the reason as a sentence
 }
 
 // Check compares a report with the budget for m: u is what the provider reported for the last

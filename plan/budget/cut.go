@@ -116,10 +116,11 @@ func (w Watch) rate() (rate float64, learned bool) {
 
 // Cut is a window that a server seems to have, and does not tell.
 type Cut struct {
-	Steps    int `json:"steps"`    // in a row whose reports stayed the same
-	Appended int `json:"appended"` // tokens that came in meanwhile, by estimate
-	Reported int `json:"reported"` // the largest prompt that was reported
-	Window   int `json:"window"`   // about what the server's window is: the usual size that is just above
+	Steps    int `json:"steps"`    // steps in a row in which that is so
+	Appended int `json:"appended"` // tokens that were added meanwhile, by estimate
+	Reported int `json:"reported"` // tokens of the largest prompt that it reported
+	// About how many tokens its window has: the usual size just above.
+	Window int `json:"window"`
 }
 
 // Cut reports whether the newest requests were cut: at least two in a row, of which tokens are

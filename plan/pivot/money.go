@@ -11,18 +11,17 @@ import (
 // Money is what a compaction or a pruning comes to in US dollars, by the price of the model that
 // reads the session. What is not known is nil.
 type Money struct {
-	Model string `json:"model"`
-	// Step is what each later step saves: the removed tokens, at the price of reading them from the
-	// cache.
+	Model string `json:"model"` // the model that reads the session
+	// US dollars that each later step saves: the removed tokens, at the price of reading them from
+	// the cache.
 	Step *float64 `json:"step"`
-	// Rewritten is how many tokens after the first change are written to the provider's cache
-	// again, and Rewriting what that costs once, beyond reading them. If the cache is cold,
-	// everything is written anyway, and it costs nothing.
-	Rewritten int      `json:"rewritten"`
+	// Tokens after the first change that are written to the provider's cache again.
+	Rewritten int `json:"rewritten"`
+	// US dollars that rewriting costs once, beyond reading these tokens; nothing if the cache is
+	// cold.
 	Rewriting *float64 `json:"rewriting"`
-	// Summary is what the calls for the summary cost.
-	Summary *float64 `json:"summary"`
-	// Steps is after how many steps it has paid for itself, 0 at once; nil if never or unknown.
+	Summary   *float64 `json:"summary"` // US dollars for the summary calls
+	// Steps after which it has paid for itself, 0 at once; null for never, or if it is unknown.
 	Steps *int `json:"steps"`
 }
 

@@ -23,98 +23,98 @@ const FirstSend = "first-send"
 // Token figures describe the rendered view, placeholders included, as the session's counter
 // measures it.
 type Receipt struct {
-	ID        string         `json:"id"`
-	SessionID string         `json:"sessionID"`
-	Kind      Kind           `json:"kind"`
-	Time      session.Millis `json:"time"`
-	Policy    string         `json:"policy"`
-	// Trigger is why it was made: "manual", "turn" and "step" (one ended), "threshold" (the window
-	// overflows), "rejected" (a request was too long), "cold" (the provider's cache held nothing of
-	// the prompt, so it cost nothing extra), "background" (the window was about to overflow, and
-	// the summary had been written while the work went on), "pays" (it saves more than writing the
-	// prompt again costs), FirstSend, "discard", "distill", "restore", "pin", "imported".
+	ID        string         `json:"id"`        // its id, which "winnow undo SRC ID" takes
+	SessionID string         `json:"sessionID"` // id of the session
+	Kind      Kind           `json:"kind"`      // "compaction", "pruning", "restore" or "pin"
+	Time      session.Millis `json:"time"`      // when it was made
+	Policy    string         `json:"policy"`    // the policy in force
+	// Why it was made: "manual"; "turn" and "step" (one ended); "threshold" (the window overflows);
+	// "rejected" (the provider rejected the request as too long); "background" (the window was
+	// about to overflow, and the summary had been written while the work went on); "cold" (the
+	// provider's cache held nothing of the prompt, so it cost nothing extra); "pays" (it saves more
+	// than it costs to write the prompt to the cache again); "first-send" (no request had it yet,
+	// and it says nothing new); "discard"; "distill"; "restore"; "pin"; or "imported" for a pivot
+	// or a restore that came with a file.
 	Trigger string `json:"trigger"`
 
-	// Log is how many messages the log had at the time; 0 if unknown.
-	Log int `json:"log,omitzero"`
+	Log int `json:"log,omitzero"` // for a pruning: messages that the log had at the time
 
-	MessagesBefore int `json:"messagesBefore"`
-	MessagesAfter  int `json:"messagesAfter"`
-	TokensBefore   int `json:"tokensBefore"`
-	TokensAfter    int `json:"tokensAfter"`
-	// Usable is the budget that the view had to fit; 0 means unlimited.
+	MessagesBefore int `json:"messagesBefore"` // messages in the window before
+	MessagesAfter  int `json:"messagesAfter"`  // messages in the window afterwards
+	TokensBefore   int `json:"tokensBefore"`   // tokens of the rendered view before
+	TokensAfter    int `json:"tokensAfter"`    // tokens of the rendered view afterwards
+	// The budget of the view in tokens; omitted if it is unlimited.
 	Usable int `json:"usable,omitzero"`
-	// Scale is what was learned of the model by then: its tokens for each that the counter
-	// estimates. All tokens of the receipt are scaled by it. 0 is 1.
+	// Tokens of the model for each that the counter estimates, as learned from reports by then. All
+	// tokens of the receipt are scaled by it; omitted, it is 1.
 	Scale float64 `json:"scale,omitzero"`
 
-	// Of a compaction.
-	Marker    string `json:"marker,omitzero"` // id; Undo takes it
-	Summary   string `json:"summary,omitzero"`
-	TailStart string `json:"tailStart,omitzero"`
-	Folded    int    `json:"folded,omitzero"` // messages that the summary now represents
-	Tail      int    `json:"tail,omitzero"`   // messages that stay verbatim
-	// tokens by kind: user, assistant, reasoning, tool output, tool input, files
-	Gone       map[string]int  `json:"gone,omitempty"`
-	Carried    Carried         `json:"carried,omitzero"`
-	Summarizer string          `json:"summarizer,omitzero"`
-	Usage      []session.Usage `json:"usage,omitempty"` // of every summary call, the failed ones too
-	Cost       float64         `json:"cost,omitzero"`   // US dollars, of all calls
-	Duration   float64         `json:"duration,omitzero"`
-	// Prepared: the summary was written before it was needed, and Cost recorded then.
-	Prepared bool     `json:"prepared,omitzero"`
-	Notes    []string `json:"notes,omitempty"` // what was done to make it fit, what was rejected
-	// Struck are the paths, commands, identifiers and numbers in a model's summary that do not
-	// occur in what it summarises. The summary shows them struck through.
+	Marker    string `json:"marker,omitzero"`    // id of the marker of the pivot
+	Summary   string `json:"summary,omitzero"`   // id of the message with the summary
+	TailStart string `json:"tailStart,omitzero"` // id of the first message that stays verbatim
+	Folded    int    `json:"folded,omitzero"`    // messages that the summary replaces
+	Tail      int    `json:"tail,omitzero"`      // messages that stay verbatim
+	// Tokens that the summary now replaces, by kind as in "tokens.byKind" of "inspect".
+	Gone    map[string]int `json:"gone,omitempty"`
+	Carried Carried        `json:"carried,omitzero"` // what was carried over under the summary, counted
+	// Who wrote the summary: "offline", "provider/model", or "hook".
+	Summarizer string `json:"summarizer,omitzero"`
+	// The usage that the provider reported for each summary call, even a failed one.
+	Usage    []session.Usage `json:"usage,omitempty"`
+	Cost     float64         `json:"cost,omitzero"`     // US dollars for all summary calls
+	Duration float64         `json:"duration,omitzero"` // seconds that it took
+	// Whether the summary was written before it was needed; its cost was recorded then.
+	Prepared bool `json:"prepared,omitzero"`
+	// Sentences: how it was made to fit, which text was rejected, which model was asked instead.
+	Notes []string `json:"notes,omitempty"`
+	// Words that a model wrote into the summary although they occur nowhere in the summarised
+	// messages. The summary shows them struck through.
 	Struck []Struck `json:"struck,omitempty"`
 
-	// Committed are the elisions that were committed with it. Undo removes them, redo commits them
-	// again.
+	// The elisions that were committed with it; undo removes them, redo commits them again.
 	Committed []rule.Elision `json:"committed,omitempty"`
-	// Replaced are the elisions that these replaced: an older summary by a newer one. Undo commits
-	// them again.
+	// The elisions that it replaced, for example a summary by a newer one, or that a restore or a
+	// pin took back; undo brings them back.
 	Replaced []rule.Elision `json:"replaced,omitempty"`
-	Saved    int            `json:"saved,omitzero"` // TokensBefore − TokensAfter
-	// Rewritten is how many cached tokens a pruning makes the provider write again.
+	Saved    int            `json:"saved,omitzero"` // tokens by which the view became smaller
+	// For a pruning: tokens of the messages in the provider's cache that must be written to it
+	// again.
 	Rewritten int `json:"rewritten,omitzero"`
 
-	// Quoted are the parts that a restore shows again, by id; Pinned is the pin of a pinning.
+	// For a restore: ids of the folded parts that are now quoted after the summary.
 	Quoted []string  `json:"quoted,omitempty"`
-	Pinned *rule.Pin `json:"pinned,omitempty"`
-	// LetGo are the receipts of restores that a compaction had no room to keep: their parts are
-	// folded again.
+	Pinned *rule.Pin `json:"pinned,omitempty"` // for a pin: the pin
+	// For a compaction: the receipts of restores whose parts did not fit; these parts are folded
+	// again.
 	LetGo []string `json:"letGo,omitempty"`
-	// Money is what a compaction or a pruning costs and saves in US dollars, at the price of the
-	// model that reads the session. Unknown amounts are nil.
-	Money *Money `json:"money,omitzero"`
+	Money *Money   `json:"money,omitzero"` // what it saves and costs in US dollars
 
-	// Unbound counts, in what undo and redo return, the parts with reasoning that they left out:
-	// they were made since, and their model takes them only behind the exact prompt that they were
-	// made for. They are shown again when that is turned back.
+	// Parts with reasoning that an undo or redo left out: their model takes reasoning only after
+	// the exact prompt that it was made for. They are shown again when that undo or redo is taken
+	// back.
 	Unbound int `json:"unbound,omitzero"`
 
-	// Undo says how to undo it.
-	Undo string `json:"undo,omitzero"`
+	Undo string `json:"undo,omitzero"` // the command that takes it back
 }
 
 // Struck is one claim of a summary that nothing supports.
 type Struck struct {
-	Kind string `json:"kind"` // path, command, identifier, number
-	Text string `json:"text"`
+	Kind string `json:"kind"` // "path", "command", "identifier" or "number"
+	Text string `json:"text"` // the words
 }
 
 // Carried counts what the engine wrote below a summary.
 type Carried struct {
-	Pins        int `json:"pins"`
-	Constraints int `json:"constraints"`
-	Messages    int `json:"userMessages"`
-	Todos       int `json:"todos"`
-	Skills      int `json:"skills"`
-	Files       int `json:"files"`
-	Failures    int `json:"failures"`
-	Hot         int `json:"hot,omitzero"` // calls and pieces of files, word for word
-	Recallable  int `json:"recallable"`
-	Tokens      int `json:"tokens"`
+	Pins        int `json:"pins"`         // pins
+	Constraints int `json:"constraints"`  // instructions of the user
+	Messages    int `json:"userMessages"` // messages of the user
+	Todos       int `json:"todos"`        // entries of the list of tasks
+	Skills      int `json:"skills"`       // skills
+	Files       int `json:"files"`        // files
+	Failures    int `json:"failures"`     // failures
+	Hot         int `json:"hot,omitzero"` // calls and pieces of files, verbatim
+	Recallable  int `json:"recallable"`   // parts that can be recalled
+	Tokens      int `json:"tokens"`       // tokens of all of it
 }
 
 // Parts counts the parts that are shown with less because of it: several elisions may concern one

@@ -27,24 +27,29 @@ const (
 type Elision struct {
 	Part    string `json:"part"`    // id of the part
 	Message string `json:"message"` // id of its message
+	// The field of the part that is left out or shortened: "output", "error", "input",
+	// "attachments", "text", "part".
 	Field   Field  `json:"field"`
 	Rule    string `json:"rule"`    // name of the rule that found it
-	Because string `json:"because"` // why, for people
-	// ids of the parts that make this one redundant, blanks between them; they stay shown
+	Because string `json:"because"` // the reason, a sentence
+	// Ids of the parts that make this one redundant, separated by spaces; these parts stay visible.
 	By string `json:"by,omitzero"`
-	// of reasoning that goes by the rule Rebound: the pivots and prunings that were undone, or made
-	// to count again, since it was made, by their ids, blanks between them
+	// For reasoning with the rule "undo": ids of the compactions and prunings that were undone, or
+	// made to count again, since it was made, separated by spaces.
 	Of string `json:"of,omitzero"`
-	// what stands in its place, to the byte, for as long as the elision stands
-	Shown string         `json:"shown,omitzero"`
-	Saves int            `json:"saves"`         // tokens, with what is shown instead counted
-	Time  session.Millis `json:"time,omitzero"` // of the commit; 0 while it is only a candidate
+	// The exact text that stands in its place, for as long as it is left out.
+	Shown string `json:"shown,omitzero"`
+	// Tokens, less those of the text that is shown instead. With the counter that learns from
+	// reported usage each value is rounded, so their sum may differ from that of the view by a few
+	// tokens.
+	Saves int            `json:"saves"`
+	Time  session.Millis `json:"time,omitzero"` // when it was committed; a candidate has no time
 }
 
 // Key names what an elision is about: no two elisions of a ledger share it.
 type Key struct {
-	Part  string `json:"part"`
-	Field Field  `json:"field"`
+	Part  string `json:"part"`  // id of the part
+	Field Field  `json:"field"` // the field of it, as in an elision
 }
 
 // Key of the elision.
@@ -235,14 +240,14 @@ func (l Ledger) Without(keys ...Key) Ledger {
 // Pin is a part, a whole message, or a text that must survive every elision and every pivot
 // verbatim.
 type Pin struct {
-	ID   string `json:"id"`
-	Part string `json:"part,omitzero"` // id of a part
-	// or id of a message: every part of it, also those that come to it later
+	ID   string `json:"id"`            // its id
+	Part string `json:"part,omitzero"` // id of the part that is pinned
+	// Id of the message that is pinned, with all its parts, even those that are added later.
 	Message string         `json:"message,omitzero"`
-	Text    string         `json:"text,omitzero"` // or a text of its own
-	Note    string         `json:"note,omitzero"` // why, for people
-	Time    session.Millis `json:"time,omitzero"`
-	// By is ByAgent if an agent pinned it, "" if a person did.
+	Text    string         `json:"text,omitzero"` // the text that is pinned
+	Note    string         `json:"note,omitzero"` // a note by the user
+	Time    session.Millis `json:"time,omitzero"` // when it was pinned
+	// "agent" if an agent pinned it by itself, through MCP.
 	By string `json:"by,omitzero"`
 }
 

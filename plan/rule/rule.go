@@ -39,9 +39,11 @@ const (
 
 // Refusal says why something was left alone. Part is empty when it speaks of the whole session.
 type Refusal struct {
+	// The reason as a word: "below-minimum", "protected", "disabled", …; "unheeded" if a running
+	// OpenCode would send it all the same.
 	Code   Code   `json:"code"`
-	Rule   string `json:"rule,omitzero"`
-	Part   string `json:"part,omitzero"`
-	Reason string `json:"reason"`
-	Tokens int    `json:"tokens,omitzero"`
+	Rule   string `json:"rule,omitzero"`   // the rule that refused
+	Part   string `json:"part,omitzero"`   // id of the part
+	Reason string `json:"reason"`          // the reason as a sentence
+	Tokens int    `json:"tokens,omitzero"` // the tokens at stake
 }

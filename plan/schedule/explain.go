@@ -11,14 +11,13 @@ import (
 
 // Wait says why something that was found is not committed yet. The zero value is of what is.
 type Wait struct {
-	Code rule.Code `json:"code"`
-	// The batch that would pay soonest: how many elisions it has, what it would save at each step,
-	// and what the provider's cache would be written again for it, in tokens. Steps is after how
-	// many steps the one has paid for the other, from now on.
-	Parts    int `json:"parts"`
-	Saves    int `json:"saves"`
+	Code  rule.Code `json:"code"`  // the reason as a word
+	Parts int       `json:"parts"` // parts in the batch that would pay soonest
+	Saves int       `json:"saves"` // tokens that this batch would save at each step
+	// Tokens that would be written to the provider's cache again for it, once.
 	Rewrites int `json:"rewrites"`
-	Steps    int `json:"steps,omitzero"`
+	// Steps, from now on, after which the savings have paid for the rewrite.
+	Steps int `json:"steps,omitzero"`
 }
 
 // When says in a few words when it may go.

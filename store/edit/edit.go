@@ -50,13 +50,16 @@ type Distillation struct {
 // Target is what became of one part that was named. OK says that it is now as it was asked to be,
 // also when it was so already.
 type Target struct {
-	Target string    `json:"target"` // as it was given
-	Handle string    `json:"handle,omitzero"`
-	Part   string    `json:"part,omitzero"`
-	OK     bool      `json:"ok"`
-	Code   rule.Code `json:"code,omitzero"`   // why not; Already when there was nothing to do
-	Reason string    `json:"reason,omitzero"` // the same as a sentence, or what else is to be known
-	Saved  int       `json:"saved"`           // tokens that the view has less; negative when something is shown again
+	Target string `json:"target"`          // the target as it was given
+	Handle string `json:"handle,omitzero"` // short name of the part that it names
+	Part   string `json:"part,omitzero"`   // id of the part that it names
+	OK     bool   `json:"ok"`              // whether it is now as requested
+	// Why not, or a remark: "already", "not-found", "protected", "not-final", "recent",
+	// "before-pivot", "too-large", "not-kept", "undone", "unprofitable", "covers", "bad-input".
+	Code   rule.Code `json:"code,omitzero"`
+	Reason string    `json:"reason,omitzero"` // the same as a sentence
+	// Tokens by which the view became smaller; negative if something is shown again.
+	Saved int `json:"saved"`
 }
 
 // Ops name what a request asks for, in receipts and errors.

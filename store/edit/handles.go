@@ -10,17 +10,19 @@ import (
 
 // Named is a part that is worth pruning, or was pruned, with the handle that names it.
 type Named struct {
+	// The short name that "discard", "distill", "restore", "explain" and "pin" take.
 	Handle  string `json:"handle"`
-	Part    string `json:"part"`
-	Message string `json:"message"`
-	Type    string `json:"type"` // tool, text, reasoning, file
-	Tool    string `json:"tool,omitzero"`
-	Target  string `json:"target,omitzero"` // what the call was about
-	Tokens  int    `json:"tokens"`          // as the log has it
-	Shown   int    `json:"shownTokens"`     // as the model sees it
-	Age     int    `json:"age"`             // in steps; the newest step has the age 0
-	State   State  `json:"state"`
-	Rule    string `json:"rule,omitzero"` // that it is elided by
+	Part    string `json:"part"`          // id of the part
+	Message string `json:"message"`       // id of its message
+	Type    string `json:"type"`          // "tool", "text", "reasoning" or "file"
+	Tool    string `json:"tool,omitzero"` // for a call: the tool
+	// For a call: the file, command or address that it was called on.
+	Target string `json:"target,omitzero"`
+	Tokens int    `json:"tokens"`        // its tokens in the log
+	Shown  int    `json:"shownTokens"`   // its tokens as the model sees it
+	Age    int    `json:"age"`           // steps since; the newest step has the age 0
+	State  State  `json:"state"`         // "shown" or "elided"
+	Rule   string `json:"rule,omitzero"` // the rule that left it out
 }
 
 // State is how a part is shown.

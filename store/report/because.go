@@ -27,11 +27,12 @@ const (
 
 // Kept says what protects a part.
 type Kept struct {
+	// "pin", "tool", "path", "age" (too new for the rule that found it), "turns" (in the last
+	// turns), "newest" (the newest tool output) or "tail" (in the tail of a compaction).
 	By Protection `json:"by"`
-	// What is the name or pattern that matched, or the id of the marker of the compaction.
-	What string `json:"what,omitzero"`
-	// Switch is the key of the configuration that says so, "" where none does.
-	Switch string `json:"switch,omitzero"`
+	// The name or pattern that matched, or the id of the marker.
+	What   string `json:"what,omitzero"`
+	Switch string `json:"switch,omitzero"` // the configuration key that says so
 }
 
 // because says in one sentence why a part stands where it does, and how to change that.

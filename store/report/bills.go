@@ -13,22 +13,21 @@ import (
 
 // Request is one request that a session took.
 type Request struct {
-	Time session.Millis `json:"time"`
-	// Kind is "step", "summary", "agent" or "left" (of what an imported file tells beside its log),
-	// or what else was stored.
-	Kind  string    `json:"kind"`
-	Model string    `json:"model"`
-	Bill  bill.Bill `json:"bill"`
-	// Failed says that it was paid for in vain.
-	Failed bool `json:"failed,omitzero"`
+	Time session.Millis `json:"time"` // when it was made
+	// "step", "summary", "agent" (a sub-agent) or "left" (beside the session).
+	Kind   string    `json:"kind"`
+	Model  string    `json:"model"`           // the model
+	Bill   bill.Bill `json:"bill"`            // its bill
+	Failed bool      `json:"failed,omitzero"` // whether it was paid for in vain
 
 	// What follows is known where the costs of a session are divided; see Costs.
 
-	Message string     `json:"message,omitzero"` // id of the one that answers it
-	Turn    int        `json:"turn,omitzero"`    // of it, 1-based
-	Step    int        `json:"step,omitzero"`    // of it, 1-based
-	Split   bill.Split `json:"split,omitzero"`
-	// Miss is what the provider's cache no longer had, nil where it had what it could have.
+	Message string     `json:"message,omitzero"` // id of the message that answers it
+	Turn    int        `json:"turn,omitzero"`    // the turn of that message, 1-based
+	Step    int        `json:"step,omitzero"`    // the step of that message, 1-based
+	Split   bill.Split `json:"split,omitzero"`   // its cost, divided as "costs.split" is
+	// The part of the prompt that the provider's cache no longer had; omitted if it had everything
+	// that it could have had.
 	Miss *Miss `json:"miss,omitzero"`
 }
 

@@ -25,19 +25,24 @@ import (
 // ByModel, and those of ByTurn with Beside. Of ByTool and ByFile each is a share of the prompts.
 // Requests of unknown cost are in none of them.
 type Costs struct {
-	Total float64 `json:"total"`
-	// Split is the total by what was paid for.
-	Split   bill.Split         `json:"split"`
-	ByKind  map[string]float64 `json:"byKind"` // the kinds of Tokens.ByKind, and those below
-	ByTool  map[string]float64 `json:"byTool"` // carrying inputs and outputs of calls
-	ByFile  map[string]float64 `json:"byFile"` // carrying calls that name a path
+	Total float64    `json:"total"` // all requests whose cost is known; "split" divides it
+	Split bill.Split `json:"split"` // the total, divided by use of the provider's cache
+	// By kind: the kinds of "tokens.byKind", for carrying them, and "system, tools", "answers",
+	// "writing summaries", "sub-agents", "left branches", "in vain", "searches". They add up to
+	// "total".
+	ByKind map[string]float64 `json:"byKind"`
+	// The inputs and outputs of calls, for carrying them, by tool.
+	ByTool map[string]float64 `json:"byTool"`
+	// The inputs and outputs of calls, for carrying them, by the path that they name.
+	ByFile map[string]float64 `json:"byFile"`
+	// By the model that answered; they add up to "total".
 	ByModel map[string]float64 `json:"byModel"`
-	ByTurn  []TurnCost         `json:"byTurn"` // those with requests, oldest first
-	// Beside is what was paid for requests of no turn: sub-agents, branches that were left, our own
-	// summaries, requests in vain.
-	Beside float64 `json:"beside,omitzero"`
-	// Requests are all of them, oldest first.
-	Requests []Request `json:"requests"`
+	// The turns with requests, oldest first. With "beside" they add up to "total".
+	ByTurn []TurnCost `json:"byTurn"`
+	// Requests of no turn: sub-agents, abandoned branches, summaries that winnow asked for, failed
+	// requests.
+	Beside   float64   `json:"beside,omitzero"`
+	Requests []Request `json:"requests"` // every request, oldest first
 	// ByPart is what carrying each part of the log cost, by its id.
 	ByPart map[string]float64 `json:"-"`
 }
@@ -55,9 +60,9 @@ const (
 
 // TurnCost is what a turn cost: all its requests.
 type TurnCost struct {
-	Turn     int     `json:"turn"` // 1-based; 0 before the first
-	Requests int     `json:"requests"`
-	Cost     float64 `json:"cost"`
+	Turn     int     `json:"turn"`     // the turn, 1-based; 0 before the first
+	Requests int     `json:"requests"` // its requests
+	Cost     float64 `json:"cost"`     // their cost
 }
 
 // CostsOf says what the money of a session went to, nil where nothing is known of any request.

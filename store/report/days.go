@@ -11,89 +11,90 @@ import (
 
 // Spending is what one model cost in one hour.
 type Spending struct {
-	Hour     session.Millis `json:"hour"` // when it begins; 0 where the log does not say when
-	Model    string         `json:"model,omitzero"`
-	Requests int            `json:"requests"`
-	Cost     float64        `json:"cost"`             // US dollars, of those whose cost is known
-	Tokens   int            `json:"tokens,omitzero"`  // that models read, from caches too, and wrote
-	Prompts  int            `json:"prompts,omitzero"` // of these, read
-	Cached   int            `json:"cached,omitzero"`  // of these, read from a cache
-	// Agent says that they are of sub-agents that the same log tells of.
-	Agent bool `json:"agent,omitzero"`
+	Hour     session.Millis `json:"hour"`             // when the hour begins; 0 if the log does not say when
+	Model    string         `json:"model,omitzero"`   // the model
+	Requests int            `json:"requests"`         // how many requests
+	Cost     float64        `json:"cost"`             // US dollars for those whose cost is known
+	Tokens   int            `json:"tokens,omitzero"`  // tokens that were read, even from caches, and written
+	Prompts  int            `json:"prompts,omitzero"` // how many of them were read
+	Cached   int            `json:"cached,omitzero"`  // how many of these were read from a cache
+	Agent    bool           `json:"agent,omitzero"`   // whether they are of sub-agents in the same file
 }
 
 // Worked is a session for SumDays.
 type Worked struct {
-	Word    string `json:"session"` // for it on the command line
-	Title   string `json:"title"`
-	Product string `json:"product"`
-	Project string `json:"project,omitzero"` // folder; "" is unknown
+	Word    string `json:"session"`          // its name on the command line
+	Title   string `json:"title"`            // title of the session
+	Product string `json:"product"`          // the product
+	Project string `json:"project,omitzero"` // the folder; omitted if it is unknown
 	Sub     bool   `json:"-"`                // it works for another
 	// Apart says that the sub-agents that it tells of have sessions of their own.
 	Apart    bool           `json:"-"`
-	Updated  session.Millis `json:"updated"`
+	Updated  session.Millis `json:"updated"`           // when it was last written to
 	Uncosted int            `json:"uncosted,omitzero"` // requests of unknown cost
 	Spent    []Spending     `json:"-"`
 }
 
 // DayCost is what a calendar day cost, US dollars.
 type DayCost struct {
-	Day       string             `json:"day"` // 2006-01-02
-	Cost      float64            `json:"cost"`
-	ByProduct map[string]float64 `json:"byProduct"`
+	Day       string             `json:"day"`       // the day, as "2006-01-02"
+	Cost      float64            `json:"cost"`      // US dollars
+	ByProduct map[string]float64 `json:"byProduct"` // US dollars by product
 }
 
 // SpentOn is what went to one product, project or model.
 type SpentOn struct {
-	Name     string  `json:"name"`
-	Sessions int     `json:"sessions"` // sub-agents not among them
-	Cost     float64 `json:"cost"`
-	// Uncosted is how many sessions have requests of unknown cost there, which Cost
-	// leaves out.
+	Name     string  `json:"name"`     // the product, project or model
+	Sessions int     `json:"sessions"` // how many sessions, without sub-agents
+	Cost     float64 `json:"cost"`     // US dollars
+	// How many sessions have requests of unknown cost there, which "cost" does not include.
 	Uncosted int `json:"uncosted,omitzero"`
 }
 
 // DearSession is a session with what it cost within the days.
 type DearSession struct {
 	Worked
-	Requests int     `json:"requests"`
-	Tokens   int     `json:"tokens"`
-	Cost     float64 `json:"cost"`
-	Cut      bool    `json:"cut,omitzero"` // it has requests outside the days, which are not counted
+	Requests int     `json:"requests"`     // its requests
+	Tokens   int     `json:"tokens"`       // tokens that models read and wrote
+	Cost     float64 `json:"cost"`         // US dollars
+	Cut      bool    `json:"cut,omitzero"` // whether it has requests on other days, which are not counted
 }
 
 // Finding is something to do about costs.
 type Finding struct {
-	Title    string  `json:"title"`
-	Dollars  float64 `json:"dollars"` // that it would save; 0 is unknown
-	Error    float64 `json:"-"`       // how far off that may be
-	Evidence string  `json:"evidence"`
-	Command  string  `json:"command"` // what to type, or the line to change
+	Title    string  `json:"title"`    // the finding in a sentence
+	Dollars  float64 `json:"dollars"`  // US dollars that it would save; 0 is unknown
+	Error    float64 `json:"-"`        // how far off that may be
+	Evidence string  `json:"evidence"` // the evidence, a sentence
+	Command  string  `json:"command"`  // the command to type, or the line to change
 }
 
 // Days says what some days cost, over all sessions of a computer. Amounts are US dollars, of the
 // requests whose cost is known.
 type Days struct {
-	Since    string        `json:"since"`    // the first day, 2006-01-02
-	Until    string        `json:"until"`    // the last one
-	Days     []DayCost     `json:"days"`     // each of them, the oldest first
-	Products []SpentOn     `json:"products"` // the most expensive first, as what follows
-	Projects []SpentOn     `json:"projects"`
-	Models   []SpentOn     `json:"models"`
-	Dearest  []DearSession `json:"sessionList"` // each of them, sub-agents not among them
-	Sessions int           `json:"sessions"`    // that worked on these days, without sub-agents
-	Requests int           `json:"requests"`
-	Cost     float64       `json:"cost"`
-	Prompts  int           `json:"prompts"`           // tokens that models read
-	Cached   int           `json:"cached"`            // tokens of these that were in the provider's cache
-	Uncosted int           `json:"uncosted,omitzero"` // sessions with requests of unknown cost
-	Cut      int           `json:"cut,omitzero"`      // sessions with requests outside the days, which are not counted
+	Since    string    `json:"since"`    // the first calendar day, as "2006-01-02"
+	Until    string    `json:"until"`    // the last calendar day, as "2006-01-02"
+	Days     []DayCost `json:"days"`     // each day, the oldest first
+	Products []SpentOn `json:"products"` // the cost by product, the most expensive first
+	Projects []SpentOn `json:"projects"` // the cost by project, the most expensive first
+	Models   []SpentOn `json:"models"`   // the cost by model, the most expensive first
+	// The sessions of these days without sub-agents, the most expensive first.
+	Dearest  []DearSession `json:"sessionList"`
+	Sessions int           `json:"sessions"` // sessions that worked on these days, without sub-agents
+	Requests int           `json:"requests"` // their requests
+	Cost     float64       `json:"cost"`     // US dollars at list prices
+	Prompts  int           `json:"prompts"`  // tokens that models read
+	Cached   int           `json:"cached"`   // how many of these tokens came from the provider's cache
+	// Sessions with requests of unknown cost, which the sums do not include.
+	Uncosted int `json:"uncosted,omitzero"`
+	// Sessions with requests on other days, which the sums do not include.
+	Cut int `json:"cut,omitzero"`
 
 	// Gateway is what went through winnow's gateway on these days, nil where nothing did.
 	Gateway *Gain `json:"-"`
-	// Advice is what would save most, the largest first, and Advised how many days it looked at.
+	// With "--html": the changes that would save most, the largest first.
 	Advice  []Finding `json:"advice,omitempty"`
-	Advised int       `json:"-"`
+	Advised int       `json:"-"` // how many days Advice is about
 }
 
 // Span is some calendar days, as a zone has them.

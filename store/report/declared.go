@@ -75,23 +75,24 @@ func Server(tool string) string {
 
 // UncalledTool is a tool that was declared and never called.
 type UncalledTool struct {
-	Name   string `json:"name"`
-	Tokens int    `json:"tokens"` // of its declaration, estimated
+	Name   string `json:"name"`   // name of the tool
+	Tokens int    `json:"tokens"` // tokens of its declaration, estimated
 }
 
 // Toolset are the tools that one client declares of one MCP server, or of its own.
 type Toolset struct {
-	Client   string         `json:"client,omitzero"` // name without version
-	Server   string         `json:"server,omitzero"` // of MCP; "" for the client's own
-	Sessions int            `json:"sessions"`        // that declared one of them
-	Requests int            `json:"requests"`        // of these sessions
-	Tools    int            `json:"declared"`
-	Uncalled []UncalledTool `json:"uncalled"` // by no session of the client; the largest first
-	Tokens   int            `json:"tokens"`   // of their declarations
-	// Cost is what carrying them cost, in US dollars: in each request they were read from the
-	// provider's cache, or written to it. Share is that of what the sessions were billed.
+	Client string `json:"client,omitzero"` // name of the client without its version
+	// The MCP server; without one the tools are the client's own, or their names do not say it.
+	Server   string `json:"server,omitzero"`
+	Sessions int    `json:"sessions"` // sessions that declared one of the tools
+	Requests int    `json:"requests"` // requests of these sessions
+	Tools    int    `json:"declared"` // how many tools were declared
+	// The tools that no session of the client called, the largest first.
+	Uncalled []UncalledTool `json:"uncalled"`
+	Tokens   int            `json:"tokens"` // tokens of all declarations that were not called
+	// US dollars for carrying them, read from the provider's cache or written to it.
 	Cost  float64 `json:"cost"`
-	Share float64 `json:"share"`
+	Share float64 `json:"share"` // the same as a share of the bill of these sessions
 	// Costs are the shares of the sessions in Cost.
 	Costs []float64 `json:"-"`
 
@@ -100,10 +101,12 @@ type Toolset struct {
 
 // Uncalled are the tools that were declared and not called, and what to do about them.
 type Uncalled struct {
-	Sets []Toolset `json:"sets"` // by client and MCP server, the dearest first
-	// Drop are names and patterns for gateway.tools.drop: the tools of MCP servers, as a pattern
-	// if no client called one of the server's, and the clients' own of which five sessions or more
-	// had no use. What any client calls is not among them.
+	// Tools that requests declared and no session of the same client ever called, by client and MCP
+	// server, the dearest first.
+	Sets []Toolset `json:"sets"`
+	// Names and patterns to put into "gateway.tools.drop": a pattern for an MCP server if no client
+	// called one of its tools, and the clients' own tools that five sessions or more did not use. A
+	// tool that any client calls is not among them.
 	Drop []string `json:"drop"`
 }
 

@@ -10,96 +10,88 @@ import (
 
 // Explanation says of one part why it is shown, elided, protected or a candidate.
 type Explanation struct {
-	Part    string `json:"part"`
-	Message string `json:"message"`
-	// Handle is its short name, which every command takes in place of the id.
+	Part    string `json:"part"`    // id of the part
+	Message string `json:"message"` // id of its message
+	// Its short name, which commands accept in place of the id.
 	Handle string `json:"handle,omitzero"`
-	Type   string `json:"type"`
-	Tool   string `json:"tool,omitzero"`
+	Type   string `json:"type"`          // type of the part
+	Tool   string `json:"tool,omitzero"` // for a call: the tool
+	// For a call: the file, command or address that it was called on.
 	Target string `json:"target,omitzero"`
-	Step   int    `json:"step"`        // model request that it belongs to, 1-based; 0 before the first
-	Turn   int    `json:"turn"`        // 1-based; 0 before the first
-	Tokens int    `json:"tokens"`      // as the log has it
-	Shown  int    `json:"shownTokens"` // as the model sees it; of a folded part that is shown again, its quotation
-	// Zone is where it stands.
-	Zone Zone `json:"zone"`
-	// Rule is the one that elided it, would, or found it and let it stay; empty when none looked at
-	// it.
-	Rule string `json:"rule,omitzero"`
-	// Because is the reason, a sentence.
-	Because string `json:"because"`
+	// The model request that it belongs to, 1-based; 0 before the first.
+	Step   int `json:"step"`
+	Turn   int `json:"turn"`   // its turn, 1-based; 0 before the first
+	Tokens int `json:"tokens"` // its tokens in the log
+	// Its tokens in the view; for a folded part that is shown again, those of the quotation.
+	Shown int  `json:"shownTokens"`
+	Zone  Zone `json:"zone"` // its zone, as in "strata.zones" of "inspect"
+	// The rule that left it out, would leave it out, or found it and let it stay.
+	Rule    string `json:"rule,omitzero"`
+	Because string `json:"because"` // the reason, a sentence
 	Findings
-	// Kept says what protects it, nil when nothing does.
-	Kept   *Kept `json:"kept,omitzero"`
-	Pinned bool  `json:"pinned"`
-	// Quoted says where a part that a summary stands for is shown again, nil where it is not.
-	Quoted *Quoted `json:"quoted,omitzero"`
-	// Undo says how to have it shown whole.
-	Undo string `json:"undo,omitzero"`
-	// Text is what the model sees of it now, the result of a tool call or the text of another part.
-	Text string `json:"text"`
-	// Pieces are its texts as the log has them and as the model is shown them.
-	Pieces []Piece `json:"pieces"`
+	Kept   *Kept   `json:"kept,omitzero"`   // the protection that keeps it
+	Pinned bool    `json:"pinned"`          // whether it is pinned
+	Quoted *Quoted `json:"quoted,omitzero"` // for a folded part that is shown again: where
+	Undo   string  `json:"undo,omitzero"`   // the command that shows it whole again
+	// What the model sees of it now: the result of a call, or the text of another part.
+	Text   string  `json:"text"`
+	Pieces []Piece `json:"pieces"` // its texts; for attachments, names and types
 }
 
 // Findings are what rules say of one part.
 type Findings struct {
-	// Elisions stand on it, each of another field; Candidates would.
-	Elisions   []Reason `json:"elisions"`
-	Candidates []Reason `json:"candidates"`
-	// Candidate is the first of the candidates.
-	Candidate *rule.Elision `json:"candidate,omitzero"`
-	// Refusals are why rules that found it let it stay.
-	Refusals []rule.Refusal `json:"refusals"`
-	// StandsFor are the parts that were elided because this one shows what they showed;
-	// WouldStandFor those that would be.
-	StandsFor     []Ref `json:"standsFor"`
+	// The committed elisions of this part, each of another field.
+	Elisions   []Reason       `json:"elisions"`
+	Candidates []Reason       `json:"candidates"`         // the elisions that rules would make
+	Candidate  *rule.Elision  `json:"candidate,omitzero"` // the first of the candidates
+	Refusals   []rule.Refusal `json:"refusals"`           // why rules that found it let it stay
+	StandsFor  []Ref          `json:"standsFor"`          // parts that were left out because this one shows the same
+	// Parts that would be left out because this one shows the same.
 	WouldStandFor []Ref `json:"wouldStandFor"`
 }
 
 // Quoted is how a folded part is shown again: by a message behind the summary, because it was
 // restored or is pinned.
 type Quoted struct {
-	Message string         `json:"message"` // that quotes it
-	By      string         `json:"by"`      // the receipt of the restore, or the pin
-	Pin     bool           `json:"pin,omitzero"`
-	Time    session.Millis `json:"time"` // of the restore or the pin
-	Undo    string         `json:"undo"`
+	Message string         `json:"message"`      // id of the message that quotes it
+	By      string         `json:"by"`           // id of the receipt of the restore, or of the pin
+	Pin     bool           `json:"pin,omitzero"` // whether it is a pin
+	Time    session.Millis `json:"time"`         // when it was restored or pinned
+	Undo    string         `json:"undo"`         // the command that takes it back
 }
 
 // Reason is an elision of a part, one that stands or one that a rule would make, with what it takes
 // to judge it.
 type Reason struct {
 	rule.Elision
-	// Covering are the parts that make this one redundant.
-	Covering []Ref `json:"covering"`
-	// Switch is the key of the configuration that turns the rule off.
-	Switch string `json:"switch,omitzero"`
+	Covering []Ref  `json:"covering"`        // the parts that make it redundant
+	Switch   string `json:"switch,omitzero"` // the configuration key that turns the rule off
 
-	// Of an elision that stands: how many steps and turns began since it was committed, as far as
-	// the log has times; the receipt of the commit, "" when there is none, how many parts are shown
-	// with less since that commit, this one included, and the command that takes all of them back.
-	StepsSince int    `json:"stepsSince"`
+	// Steps that have begun since it was committed, as far as the log has times.
+	StepsSince int `json:"stepsSince"`
+	// Turns that have begun since it was committed, as far as the log has times.
 	TurnsSince int    `json:"turnsSince"`
-	Receipt    string `json:"receipt,omitzero"`
-	Together   int    `json:"together,omitzero"`
-	Undo       string `json:"undo,omitzero"`
+	Receipt    string `json:"receipt,omitzero"` // id of the receipt of the commit
+	// How many parts that commit left out or shortened, including this one.
+	Together int    `json:"together,omitzero"`
+	Undo     string `json:"undo,omitzero"` // the command that undoes all of them
 
-	// When a candidate may go: with the next request, or what it waits for, with figures.
+	// For a candidate: when it may be left out, or what it waits for.
 	When string `json:"when,omitzero"`
-	// Restored: of a candidate that stood before and was taken back. Only pruning on demand takes
-	// it again.
+	// For a candidate: whether it was left out before and restored. Only pruning on demand leaves
+	// it out again.
 	Restored bool `json:"restored,omitzero"`
 }
 
 // Ref names a part of the log for people.
 type Ref struct {
-	Part   string `json:"part"`
-	Handle string `json:"handle,omitzero"`
-	Type   string `json:"type"`
-	Tool   string `json:"tool,omitzero"`
+	Part   string `json:"part"`            // id of the part
+	Handle string `json:"handle,omitzero"` // its short name
+	Type   string `json:"type"`            // type of the part
+	Tool   string `json:"tool,omitzero"`   // for a call: the tool
+	// For a call: the file, command or address that it was called on.
 	Target string `json:"target,omitzero"`
-	Step   int    `json:"step"` // 0 before the first
+	Step   int    `json:"step"` // its step; 0 before the first
 }
 
 // String is "read src/a.go (step 41, k3f9a2)".

@@ -12,16 +12,16 @@ import (
 
 // Instruction is a sentence that was taken for a lasting wish of the user.
 type Instruction struct {
-	// Number is its place among all that were found, from 1, dismissed ones included: it stays the
-	// same while messages are appended.
+	// The number for "winnow protect --dismiss": its place in the list of all detected
+	// instructions, from 1. It does not change when messages are appended.
 	Number int    `json:"number"`
-	Text   string `json:"text"` // the sentence, verbatim
-	// Preference is set for a wish ("I prefer"), not for a rule ("never").
+	Text   string `json:"text"` // the sentence, verbatim, on one line
+	// Whether it is a preference, such as "I prefer tabs", not a rule, such as "never use tabs".
 	Preference bool   `json:"preference"`
-	Message    string `json:"message"` // ids of where it was said first
-	Part       string `json:"part"`
-	// Dismissed says that it is not an instruction: it is neither carried over nor given to a
-	// summariser as one.
+	Message    string `json:"message"` // id of the message in which it was said first
+	Part       string `json:"part"`    // id of the part in which it was said first
+	// Whether it was dismissed: it is neither carried over nor passed to a summariser as an
+	// instruction.
 	Dismissed bool `json:"dismissed"`
 }
 

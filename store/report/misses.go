@@ -26,15 +26,17 @@ const (
 
 // Miss is what a request had to pay for anew because the cache no longer had it.
 type Miss struct {
+	// Why: "model" (another model had answered before), "idle" (a pause longer than the cache
+	// lives), "compaction", "edit" (the past was pruned or changed), "beginning" (not even the
+	// beginning was there, as when tools or the system prompt change, or the provider drops its
+	// cache), "unknown".
 	Cause Cause `json:"cause"`
-	// Tokens were in the prompt before, and neither model nor provider had less reason than usual
-	// to have them in the cache. What a prompt has for the first time is no miss.
+	// Tokens that the prompt before had already, and that the cache should have had. Tokens that
+	// are new to the prompt are no miss.
 	Tokens int `json:"tokens"`
-	// Cost is how much more they cost, in US dollars, than reading them from the cache; 0 where no
-	// price is known.
-	Cost float64 `json:"cost"`
-	// Idle is how many milliseconds passed since the request before.
-	Idle session.Millis `json:"idle,omitzero"`
+	// US dollars that they cost beyond reading them from the cache; 0 if no price is known.
+	Cost float64        `json:"cost"`
+	Idle session.Millis `json:"idle,omitzero"` // milliseconds since the request before
 }
 
 const (

@@ -15,11 +15,11 @@ import (
 
 // Piece is one text of a part: as the log has it, and as the model is shown it.
 type Piece struct {
-	Field rule.Field `json:"field"`
-	Log   string     `json:"log"`
-	Shown string     `json:"shown"` // "" when nothing of it is
-	// Would is what the model would be shown once the candidates were committed; the same as Shown
-	// when none is about it.
+	Field rule.Field `json:"field"` // the field of the part, as in an elision
+	Log   string     `json:"log"`   // the text as in the log
+	// The text as the model sees it, or would see it if it were not folded.
+	Shown string `json:"shown"`
+	// The text as the model would see it if the candidates were committed.
 	Would string `json:"would"`
 }
 

@@ -19,28 +19,37 @@ import (
 // Gain is what a gateway did to some requests, and what that brought. Amounts are US dollars;
 // amounts of what could have been are estimates.
 type Gain struct {
-	Requests int `json:"requests"`          // of conversations
-	Beside   int `json:"beside,omitzero"`   // others: for titles and the like
-	Warm     int `json:"warm,omitzero"`     // others: they kept the provider's cache
-	Observed int `json:"observed,omitzero"` // of Requests: relayed untouched, to see what could be saved
-	Edited   int `json:"edited"`            // of Requests: something was left out, or could have been
-	Resent   int `json:"resent,omitzero"`   // refused with an edit, and sent once more without
-	Unpriced int `json:"unpriced,omitzero"` // of unknown cost: they are in no amount
-	Recalls  int `json:"recalls"`           // outputs that gave back what was left out
-	// Rewritten is how many tokens were written to the provider's cache again.
+	Requests int `json:"requests"` // requests of conversations that were answered
+	// Other requests, for titles and the like; they are in the amounts.
+	Beside int `json:"beside,omitzero"`
+	// Other requests, which kept the provider's cache while a client was silent; they are in the
+	// amounts.
+	Warm int `json:"warm,omitzero"`
+	// How many of "requests" were relayed untouched, to see what could be saved.
+	Observed int `json:"observed,omitzero"`
+	// How many of "requests" had something left out, or could have had.
+	Edited int `json:"edited"`
+	// Requests that the provider refused with something left out, and that were sent again whole.
+	Resent int `json:"resent,omitzero"`
+	// Requests of unknown cost: they are in no amount. "unpricedModels" names the models.
+	Unpriced int `json:"unpriced,omitzero"`
+	Recalls  int `json:"recalls"` // outputs that gave back content that was left out
+	// Tokens that were written to the provider's cache again because something was left out.
 	Rewritten int `json:"rewritten,omitzero"`
 
-	Billed    bill.Dollars  `json:"-"`                  // by the provider's report
-	Otherwise bill.Estimate `json:"-"`                  // without winnow
-	Missed    float64       `json:"missed,omitzero"`    // of Otherwise: asking again for what was left out
-	Summaries float64       `json:"summaries,omitzero"` // what summaries cost beside Billed
-	// WarmCost is what keeping the cache cost, which is in Billed; WarmSaved is how much of
-	// Otherwise would have been paid for writing to it again what it had forgotten.
-	WarmCost  bill.Dollars `json:"warmCost,omitzero"`
-	WarmSaved float64      `json:"warmSaved,omitzero"`
+	Billed    bill.Dollars  `json:"-"` // by the provider's report
+	Otherwise bill.Estimate `json:"-"` // without winnow
+	// The share of "without" that would not have been paid, because it is for recalls.
+	Missed    float64 `json:"missed,omitzero"`
+	Summaries float64 `json:"summaries,omitzero"` // the cost of summaries beside "billed"
+	// The cost of keeping the cache; it is in "billed".
+	WarmCost bill.Dollars `json:"warmCost,omitzero"`
+	// The share of "without" that would have been paid for writing content to the cache that it had
+	// forgotten.
+	WarmSaved float64 `json:"warmSaved,omitzero"`
 	// Net is Otherwise − Missed − Billed − Summaries.
 	Net float64 `json:"-"`
-	// ToSave is what could have been saved on the observed requests. It is not in Net.
+	// The saving that was possible on the observed requests; it is not in "net".
 	ToSave float64 `json:"toSave,omitzero"`
 	// Amounts are what of it is written to JSON: see Show.
 	Amounts
@@ -48,12 +57,17 @@ type Gain struct {
 
 // Amounts are US dollars, nil where nobody knows the price.
 type Amounts struct {
-	Billed  *bill.Dollars `json:"billed"`
-	Without *float64      `json:"without"`
-	// WithoutLow and WithoutHigh are given where it cannot be known.
+	// The bill by the provider's report; null if no price is known.
+	Billed *bill.Dollars `json:"billed"`
+	// Estimate of the bill of the same client without winnow; null if no price is known.
+	Without *float64 `json:"without"`
+	// Lower end of the range of "without", if nobody knows when the client would have compacted by
+	// itself.
 	WithoutLow  *float64 `json:"withoutLow,omitempty"`
-	WithoutHigh *float64 `json:"withoutHigh,omitempty"`
-	Net         *float64 `json:"net"`
+	WithoutHigh *float64 `json:"withoutHigh,omitempty"` // upper end of that range
+	// "without" − "missed" − "billed" − "summaries"; negative when negative; null if no price is
+	// known.
+	Net *float64 `json:"net"`
 }
 
 // Known reports whether the price of any request is known.
@@ -130,54 +144,64 @@ func (g *Gain) Add(s *store.Spend) {
 
 // LiveSession is a session that a gateway works on.
 type LiveSession struct {
-	ID      string         `json:"id"`
-	Title   string         `json:"title,omitzero"`
-	Project string         `json:"project,omitzero"`       // the folder in which its agent works
-	Parent  string         `json:"parent,omitzero"`        // the session that it left, as its history was changed
-	Client  string         `json:"client,omitzero"`        // name and version of the client
-	Session string         `json:"clientSession,omitzero"` // the client's own id of it
-	Person  string         `json:"person,omitzero"`        // who began it within a tenant
-	Model   string         `json:"model"`                  // of the newest request with a report, as what follows
-	Last    session.Millis `json:"last"`                   // when its newest request was
-	LeftOut int            `json:"leftOut"`                // tokens left out of it, or that could be
-	Prompt  int            `json:"prompt"`                 // tokens of it as it was sent
-	Window  int            `json:"window,omitzero"`        // tokens that the model takes; 0 if unknown
+	ID    string `json:"id"`             // id of the session
+	Title string `json:"title,omitzero"` // title of the session
+	// The folder in which its agent works, if the agent tells its model.
+	Project string `json:"project,omitzero"`
+	// The session from which it departed, as its client rewound or edited the history.
+	Parent string `json:"parent,omitzero"`
+	// Name and version with which the client introduces itself.
+	Client string `json:"client,omitzero"`
+	// The client's own id of the session; a sub-agent may share it.
+	Session string `json:"clientSession,omitzero"`
+	Person  string `json:"person,omitzero"` // the person who began it within a tenant
+	// The model of the newest request with a report; the members up to "window" are about this
+	// request.
+	Model   string         `json:"model"`
+	Last    session.Millis `json:"last"`            // when its newest request was
+	LeftOut int            `json:"leftOut"`         // tokens left out of it, or in "observe" that could be
+	Prompt  int            `json:"prompt"`          // tokens of it as it was sent
+	Window  int            `json:"window,omitzero"` // tokens that the model takes
 	Gain
 }
 
 // LiveDay is a calendar day.
 type LiveDay struct {
-	Day string `json:"day"` // 2006-01-02
+	Day string `json:"day"` // the day, such as "2026-01-31"
 	Gain
 }
 
 // LivePerson is one of those who ask within a tenant.
 type LivePerson struct {
-	Person string `json:"person"` // "" for who is not named
+	Person string `json:"person"` // the owner of the token; empty for requests without a name
 	Gain
 }
 
 // LiveRule is what a rule has to do with the requests: its share of their Net, and of ToSave.
 type LiveRule struct {
-	// Rule is its name; store.Compaction stands for what summaries replaced, "" for what is
-	// nobody's share.
-	Rule    string  `json:"rule"`
-	LeftOut int     `json:"leftOut"` // tokens left out of the sessions' newest requests
-	Recalls int     `json:"recalls"`
-	Net     float64 `json:"net"`
-	ToSave  float64 `json:"toSave,omitzero"`
+	// Its name; "compaction" for messages that summaries replaced, "keepWarm" for the costs and
+	// savings of keeping the cache, empty for the rest, in which no rule has a share.
+	Rule string `json:"rule"`
+	// Tokens that it leaves out of the newest requests of the sessions.
+	LeftOut int     `json:"leftOut"`
+	Recalls int     `json:"recalls"`         // its share of the recalls
+	Net     float64 `json:"net"`             // its share of "net"
+	ToSave  float64 `json:"toSave,omitzero"` // its share of "toSave"
 }
 
 // Relayed is what went through a gateway since a time.
 type Relayed struct {
-	Since    session.Millis `json:"since"`
-	Total    Gain           `json:"total"`
-	Sessions []LiveSession  `json:"sessions"` // the one with the newest request first
-	Days     []LiveDay      `json:"days"`     // the newest first
-	People   []LivePerson   `json:"people"`   // by name; empty if nobody is named
-	Rules    []LiveRule     `json:"rules"`    // the largest share first
-	Tools    Uncalled       `json:"tools"`    // declared and never called; see UncalledTools
-	// UnpricedModels are those whose requests are in no amount, sorted.
+	Since session.Millis `json:"since"` // the beginning of the first day
+	Total Gain           `json:"total"` // all that was relayed since
+	// Sums by session, the one with the newest request first; "live_beside_…" has the requests of a
+	// person and day that belong to no conversation.
+	Sessions []LiveSession `json:"sessions"`
+	Days     []LiveDay     `json:"days"` // sums by calendar day in the local time zone, the newest first
+	// Sums by the person who asked within a tenant, by name; empty if no token has an owner.
+	People []LivePerson `json:"people"`
+	Rules  []LiveRule   `json:"rules"` // sums by rule, the largest share first
+	Tools  Uncalled     `json:"tools"` // tools that were declared and never called
+	// Models of unknown price, sorted; their requests are in no amount.
 	UnpricedModels []string `json:"unpricedModels,omitempty"`
 }
 

@@ -12,98 +12,103 @@ import (
 // Report says where the tokens of a session went, what can go, and what the window looks like now.
 // Token figures are estimates by the session's counter.
 type Report struct {
-	ID          string `json:"id"`
-	Title       string `json:"title"`
-	Model       string `json:"model"`
-	Counter     string `json:"counter"`
-	Policy      string `json:"policy"`
+	ID      string `json:"id"`      // id of the session
+	Title   string `json:"title"`   // title of the session
+	Model   string `json:"model"`   // "provider/id" of the model that reads it
+	Counter string `json:"counter"` // name of the counter that estimates tokens
+	Policy  string `json:"policy"`  // the policy in force
+	// Messages: for a file as in "counts", for a session of the store those of its log.
 	Messages    int    `json:"messages"`
-	Steps       int    `json:"steps"` // model requests
-	Turns       int    `json:"turns"`
-	ToolCalls   int    `json:"toolCalls"`
-	ToolResults int    `json:"toolResults"`
-	Tokens      Tokens `json:"tokens"`
+	Steps       int    `json:"steps"`       // model requests
+	Turns       int    `json:"turns"`       // turns of the user
+	ToolCalls   int    `json:"toolCalls"`   // tool calls, counted as "messages"
+	ToolResults int    `json:"toolResults"` // tool results, counted as "messages"
+	Tokens      Tokens `json:"tokens"`      // the whole log as it was written, with nothing left out
 	Money
-	Window Window `json:"window"`
+	Window Window `json:"window"` // the messages that count now
 	Pruning
-	// Constraints are instructions that the user gave; they survive every pivot word for word.
+	// The user's instructions that are in force; every summary keeps them word for word.
 	Constraints []string `json:"constraints"`
-	// Dismissed are sentences that were taken for instructions until somebody said that they are
-	// not. Nothing is done with them.
+	// Detected instructions that were dismissed; "winnow protect SRC" lists them with their
+	// numbers.
 	Dismissed []string   `json:"dismissed"`
-	Pins      []rule.Pin `json:"pins"`
-	// Missed is what the agent got back after it had been left out, oldest first.
+	Pins      []rule.Pin `json:"pins"` // the pins of the session
+	// Content that the agent got back by "winnow recall", or the tool "recall" of "winnow mcp",
+	// after it had been left out, oldest first: "part", "time", and "tokens" of the content.
 	Missed []session.Missed `json:"missed,omitempty"`
-	// Strata is the timeline, one for each message of the log.
-	Strata []Stratum `json:"strata"`
+	Strata []Stratum        `json:"strata"` // the timeline, one entry for each message of the log
 }
 
 // Money is what a session has cost.
 type Money struct {
-	// Cost in US dollars of all requests that the log and its file tell of, at the price of the
-	// model of each: at least so much where Bill says that some are unknown, nil where all of them
-	// are.
-	Cost *float64 `json:"cost"`
-	// Bill is the same by what was paid for.
-	Bill bill.Sums `json:"bill"`
-	// Unpriced are the models whose price nobody knows, of the requests that the cost is without.
+	// US dollars for all requests in the file, each at the price of its own model and counted once;
+	// "bill" has the details. A lower bound if "bill" has requests that are "unpriced" or
+	// "unreported"; null if nothing is known about any of them.
+	Cost *float64  `json:"cost"`
+	Bill bill.Sums `json:"bill"` // the cost by purpose
+	// The models without a known price, with their service if it is not the usual one.
 	Unpriced []string `json:"unpriced,omitempty"`
-	// Costs says what the money went to, nil where no cost is known.
+	// The cost by the content that it was paid for, in US dollars; omitted if no cost is known, and
+	// for files that are too large to be held.
 	Costs *Costs `json:"costs,omitzero"`
-	// Summaries are the calls that were made for summaries, those included that came to nothing and
-	// stand in no log.
+	// Requests to models for summaries, including those that failed and stand in no log.
 	Summaries SummaryCalls `json:"summaries,omitzero"`
 }
 
 // Pruning is what can go, and what cannot.
 type Pruning struct {
+	// Elisions that a rule found and that are not committed.
 	Candidates []Candidate `json:"candidates"`
-	// ByRule sums up the candidates, including the unlisted ones, the largest sum first.
+	// Parts that could be left out, by rule, the largest sum first; includes candidates that are
+	// not listed.
 	ByRule []RuleSum `json:"byRule"`
-	// Omitted sums up the candidates that are not listed. Only of files too large to be read whole
-	// are any left out.
+	// Candidates that are not listed, by rule: for a file of 64 MB and more only the largest 5,000
+	// are listed.
 	Omitted  []RuleSum      `json:"omitted,omitempty"`
-	Refusals []rule.Refusal `json:"refusals"`
+	Refusals []rule.Refusal `json:"refusals"` // parts that rules found and let stay
 }
 
 // SummaryCalls counts the requests to models for summaries.
 type SummaryCalls struct {
-	Calls  int           `json:"calls"`
-	Failed int           `json:"failed"` // of them, in vain
-	Usage  session.Usage `json:"usage"`  // of all of them
-	Cost   *float64      `json:"cost"`   // of those whose cost is known, US dollars; nil where it is of none
+	Calls  int           `json:"calls"`  // how many requests
+	Failed int           `json:"failed"` // how many of them failed
+	Usage  session.Usage `json:"usage"`  // the usage of all of them
+	// US dollars for those whose cost is known; null if nothing is known.
+	Cost *float64 `json:"cost"`
 }
 
 // Tokens itemises the whole log as it was written, nothing elided.
 type Tokens struct {
-	Total  int            `json:"total"`
+	Total int `json:"total"` // tokens of the whole log
+	// Tokens by kind: "user", "synthetic", "assistant", "reasoning", "tool input", "tool output",
+	// "file", "summary".
 	ByKind map[string]int `json:"byKind"`
-	ByTool map[string]int `json:"byTool"` // input and output together
-	ByFile map[string]int `json:"byFile"` // of calls that name a path
+	ByTool map[string]int `json:"byTool"` // tokens by tool, input and output together
+	ByFile map[string]int `json:"byFile"` // tokens of the calls that name a path, by path
 }
 
 // Window is what counts now.
 type Window struct {
-	Messages int `json:"messages"`
-	Tokens   int `json:"tokens"` // rendered
-	// Overhead is what system prompt and tools take, learned from the first reported step; 0 is
-	// unknown.
+	Messages int `json:"messages"` // messages in the window
+	Tokens   int `json:"tokens"`   // their tokens, as rendered
+	// Tokens of system prompt and tools, derived from the first reported step; 0 is unknown.
 	Overhead int `json:"overhead"`
-	Context  int `json:"context"` // of the model; 0 is unknown
-	Usable   int `json:"usable"`  // 0 is unlimited
-	// Overflow is what Verdict says, unless it is stale; without one, that messages and overhead
-	// together are over the usable budget, under balanced that they meet it.
+	Context  int `json:"context"` // tokens that the model accepts; 0 is unknown
+	Usable   int `json:"usable"`  // tokens that may be used; 0 is unlimited
+	// Whether it overflows: by "window.verdict", unless that is stale; without one, whether tokens
+	// and overhead together are over the usable budget (under "balanced", reach it).
 	Overflow bool `json:"overflow"`
-	// Verdict is the policy's own on the newest report, nil where the window has none. What the
-	// next request will be is Tokens and Overhead.
+	// The judgement of the policy in force about the newest usage that was reported in the window,
+	// by its own formula: "classic" and "aggressive" add input, cache reads and output, "balanced"
+	// cache writes and an estimate of later messages as well. The size of the next request is
+	// "window.tokens" and "window.overhead".
 	Verdict *Verdict `json:"verdict,omitzero"`
-	// Cut is set where the server seems to drop the beginning of prompts without a word.
-	Cut    *Cut   `json:"cut,omitzero"`
-	Reason string `json:"reason,omitzero"` // about the limits, where they were assumed
-	// Elided counts the parts of the window that are shown with less, and ElidedTokens what that
-	// saves.
-	Elided       int    `json:"elided"`
-	ElidedTokens int    `json:"elidedTokens"`
+	// A sign that the server drops the beginning of prompts: while the log grew, the prompts that
+	// it reported did not.
+	Cut          *Cut   `json:"cut,omitzero"`
+	Reason       string `json:"reason,omitzero"`  // which limits were assumed, and why
+	Elided       int    `json:"elided"`           // parts that are left out or shortened
+	ElidedTokens int    `json:"elidedTokens"`     // tokens that this saves
 	Pivot        string `json:"pivot,omitzero"`   // id of the marker that the window begins with
 	Folded       int    `json:"folded"`           // messages of the log before the window
 	Pending      string `json:"pending,omitzero"` // id of a marker that waits to be executed
@@ -112,21 +117,22 @@ type Window struct {
 // Candidate is an elision that a rule found and nobody committed.
 type Candidate struct {
 	rule.Elision
-	Tool   string `json:"tool,omitzero"`
+	Tool string `json:"tool,omitzero"` // the tool
+	// The file, command or address that the tool was called on.
 	Target string `json:"target,omitzero"`
-	// When it may go, in a few words: "with the next request", "pays in about 61 steps".
-	When string `json:"when,omitzero"`
-	// Wait is why it is not committed yet, with figures; the zero value is of what goes with the
-	// next request.
-	Wait schedule.Wait `json:"wait,omitzero"`
+	// When it may be left out, in a few words: "with the next request", "pays in about 61 steps".
+	When string        `json:"when,omitzero"`
+	Wait schedule.Wait `json:"wait,omitzero"` // why it is not left out with the next request
 }
 
 // RuleSum sums up candidates of one rule.
 type RuleSum struct {
-	Rule  string `json:"rule"`
-	Parts int    `json:"parts"`
-	Saves int    `json:"saves"` // tokens, with what would be shown instead counted
-	// When the first of them may go, in a few words; "" where it is not known.
+	Rule  string `json:"rule"`  // the rule
+	Parts int    `json:"parts"` // how many parts
+	// Tokens that it would save to leave them out, less those of the text that would be shown
+	// instead.
+	Saves int `json:"saves"`
+	// When the first of them may be left out, in a few words; omitted if it is not known.
 	When string `json:"when,omitzero"`
 }
 
@@ -145,17 +151,19 @@ const (
 
 // Stratum is one message in the timeline.
 type Stratum struct {
-	Message string       `json:"message"`
-	Role    session.Role `json:"role"`
-	Turn    int          `json:"turn"`  // 1-based; 0 before the first
-	Zones   map[Zone]int `json:"zones"` // tokens as the log has them
-	// Cost is what the requests that it answers cost, US dollars; 0 where it answers none, or
-	// nobody knows.
+	Message string       `json:"message"` // id of the message
+	Role    session.Role `json:"role"`    // "user" or "assistant"
+	Turn    int          `json:"turn"`    // its turn, 1-based; 0 before the first
+	// Tokens of the log by zone: "folded", "summary", "pruned", "prunable", "protected", "talk",
+	// "active".
+	Zones map[Zone]int `json:"zones"`
+	// US dollars for the requests that it answers; omitted if it answers none, or their cost is
+	// unknown.
 	Cost float64 `json:"cost,omitzero"`
-	// Written is the beginning of what the user wrote, of messages that begin a turn.
+	// The beginning of the user's text, where a turn begins.
 	Written string `json:"written,omitzero"`
-	Pivot   bool   `json:"pivot,omitzero"` // a marker that counts
-	// Messages is how many messages it stands for, when that is more than one.
+	Pivot   bool   `json:"pivot,omitzero"` // whether it is the marker of an active pivot
+	// How many messages the entry stands for, if more than one.
 	Messages int `json:"messages,omitzero"`
 }
 

@@ -95,20 +95,20 @@ func SumRefusals(refusals []rule.Refusal) (sums []RefusalSum, general []rule.Ref
 
 // ZoneTotal sums up the parts that stand in one zone.
 type ZoneTotal struct {
-	Zone   Zone `json:"zone"`
-	Parts  int  `json:"parts"`
-	Tokens int  `json:"tokens"`      // as the log has them
-	Shown  int  `json:"shownTokens"` // as the model sees them
+	Zone   Zone `json:"zone"`        // the zone
+	Parts  int  `json:"parts"`       // how many parts
+	Tokens int  `json:"tokens"`      // their tokens in the log
+	Shown  int  `json:"shownTokens"` // their tokens in the view
 }
 
 // RuleTotal sums up what one rule did, could do, and left alone.
 type RuleTotal struct {
-	Rule    string `json:"rule"`
-	Elided  int    `json:"elided"` // parts
-	Saved   int    `json:"saved"`  // tokens
-	Could   int    `json:"could"`  // parts that it would elide
-	Saves   int    `json:"saves"`  // tokens that that would save
-	Refused int    `json:"refused"`
+	Rule    string `json:"rule"`    // name of the rule
+	Elided  int    `json:"elided"`  // parts that it left out
+	Saved   int    `json:"saved"`   // tokens that this saved, net
+	Could   int    `json:"could"`   // parts that it would leave out
+	Saves   int    `json:"saves"`   // tokens that this would save
+	Refused int    `json:"refused"` // parts that it found and let stay
 }
 
 // Totals sums up parts, those alone that have anything for a model to read: by zone, in the order

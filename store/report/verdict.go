@@ -11,9 +11,8 @@ import (
 // up (S001 phase 1), that of balanced cache writes and what came since as well.
 type Verdict struct {
 	budget.Verdict
-	Step string `json:"step,omitzero"` // id of the message that it was reported for; "" if it has none
-	// Stale says that something was left out, or shown again, since: the next report will be
-	// another one.
+	Step string `json:"step,omitzero"` // id of the message that it was reported for
+	// Whether something was left out, or shown again, since: the next report will be another one.
 	Stale bool `json:"stale,omitzero"`
 }
 
@@ -106,7 +105,7 @@ func (c changes) after(position int, step *session.Message) (n int) {
 // Cut is a window that the server seems to have and does not tell.
 type Cut struct {
 	budget.Cut
-	Text string `json:"text"` // what was seen, and what to do, for people
+	Text string `json:"text"` // the observation, and what to do, as a sentence
 }
 
 // Cut looks through what was reported in the window for a server that cuts what it is sent; nil

@@ -24,26 +24,32 @@ import (
 
 // Document is the JSON document of undo, redo, restore and pin.
 type Document struct {
-	Source  string     `json:"source"`
-	Did     string     `json:"did"`
-	Receipt string     `json:"receipt,omitzero"`
-	Marker  string     `json:"marker,omitzero"`
-	Parts   []string   `json:"parts"` // that are shown otherwise now
-	Pin     *rule.Pin  `json:"pin,omitzero"`
-	Pins    []rule.Pin `json:"pins,omitzero"`
-	Quoted  []string   `json:"quoted,omitzero"` // parts that are quoted behind a summary
-	// Unbound counts the parts with reasoning that went, because they were made behind what was
-	// undone and their model takes them only there.
+	Source string `json:"source"` // SRC as it was given
+	// "undone", "redone", "restored", "pinned", "unpinned" or "listed".
+	Did string `json:"did"`
+	// Id of the receipt that was undone or redone, or that a restore or a pin made.
+	Receipt string    `json:"receipt,omitzero"`
+	Marker  string    `json:"marker,omitzero"` // id of the marker that was undone or redone
+	Parts   []string  `json:"parts"`           // ids of the parts that are now shown differently
+	Pin     *rule.Pin `json:"pin,omitzero"`    // the new pin
+	// All pins of the session; for a file, those that it quotes.
+	Pins []rule.Pin `json:"pins,omitzero"`
+	// Ids of those of "parts" that a compaction folded: they are quoted after its summary.
+	Quoted []string `json:"quoted,omitzero"`
+	// Parts with reasoning that were left out, because they were made behind what was undone (or,
+	// after a redo, before it counted again) and their model takes them only there.
 	Unbound      int    `json:"unbound,omitzero"`
-	TokensBefore int    `json:"tokensBefore"`
-	TokensAfter  int    `json:"tokensAfter"`
-	Output       string `json:"output,omitzero"`
-	Undo         string `json:"undo,omitzero"` // the command that takes a restore or a pin back
+	TokensBefore int    `json:"tokensBefore"`    // tokens of the view before
+	TokensAfter  int    `json:"tokensAfter"`     // tokens of the view afterwards
+	Output       string `json:"output,omitzero"` // path of the file that was written
+	Undo         string `json:"undo,omitzero"`   // the command that undoes a restore or a pin
 
-	InPlace *inplace.Replaced       `json:"inPlace,omitzero"`
-	Server  *opencodeserver.Outcome `json:"server,omitzero"` // what a running OpenCode was told
-	Kept    string                  `json:"kept,omitzero"`   // file with the messages that it removed
-	Limits  []string                `json:"limits,omitzero"` // what importing Output does not do
+	InPlace *inplace.Replaced       `json:"inPlace,omitzero"` // how SRC was replaced
+	Server  *opencodeserver.Outcome `json:"server,omitzero"`  // what a running OpenCode was told
+	// Path of a file for "opencode import" with the messages that were removed from a running
+	// OpenCode.
+	Kept    string   `json:"kept,omitzero"`
+	Limits  []string `json:"limits,omitzero"` // sentences, as in "prune"
 	kind    pivot.Kind
 	again   string         // the command that leaves the parts out again, "" if undo or redo does
 	undoing source.Undoing // of a file
@@ -180,16 +186,18 @@ func sayView(a *cli.App, before, after int) {
 
 // ByHandDocument is the JSON document of discard and distill.
 type ByHandDocument struct {
-	Source       string        `json:"source"`
-	Did          string        `json:"did"`
+	Source string `json:"source"` // SRC as it was given
+	Did    string `json:"did"`    // "discarded" or "distilled"
+	// One entry for each target, in the order in which they were given.
 	Targets      []edit.Target `json:"targets"`
-	TokensBefore int           `json:"tokensBefore"`
-	TokensAfter  int           `json:"tokensAfter"`
-	Receipt      string        `json:"receipt,omitzero"`
-	Output       string        `json:"output,omitzero"`
+	TokensBefore int           `json:"tokensBefore"` // tokens of the view before
+	TokensAfter  int           `json:"tokensAfter"`  // tokens of the view afterwards
+	// Id of the receipt, which "winnow undo SRC ID" takes.
+	Receipt string `json:"receipt,omitzero"`
+	Output  string `json:"output,omitzero"` // path of the file that was written
 
-	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
-	Limits  []string          `json:"limits,omitzero"` // what importing Output does not do
+	InPlace *inplace.Replaced `json:"inPlace,omitzero"` // how SRC was replaced
+	Limits  []string          `json:"limits,omitzero"`  // sentences, as in "prune"
 }
 
 // ByHand opens a session, prunes it by handle, writes the copy of a file, and tells what became of

@@ -28,8 +28,9 @@ import (
 // adviceDocument is the JSON document of advise.
 type adviceDocument struct {
 	advise.Report
-	Days    int    `json:"days,omitzero"` // that were looked at, 0 where sessions were named
-	Project string `json:"project,omitzero"`
+	// How many days back was looked; omitted if sessions were named.
+	Days    int    `json:"days,omitzero"`
+	Project string `json:"project,omitzero"` // the only folder in which was looked
 }
 
 // adviceDays is how many days advice is about, if nothing is said: a few tell little.

@@ -27,10 +27,13 @@ import (
 
 // anchored is the JSON document of anchor.
 type anchored struct {
-	Session string   `json:"session"`
-	Path    string   `json:"path"`
-	Done    string   `json:"done"` // "anchored", "repaired" or "nothing"
-	Notes   []string `json:"notes"`
+	Session string `json:"session"` // id of the session of Claude Code
+	Path    string `json:"path"`    // its file
+	// "anchored", "repaired" (what was handed back is not known any more: the file is resumed as it
+	// was left, and the log has some messages twice), "undone" (with "--ended": the last compaction
+	// was taken back) or "nothing".
+	Done  string   `json:"done"`
+	Notes []string `json:"notes"` // remarks, a sentence each
 }
 
 // awaited is what was handed back for a session, until its file is anchored.

@@ -44,26 +44,26 @@ const (
 
 // installed is an agent on this computer.
 type installed struct {
-	Program string `json:"program"`
-	Path    string `json:"path"`
-	Version string `json:"version"` // "" if it does not say
-	Tried   string `json:"tried"`   // the newest version that was tried
-	Known   bool   `json:"known"`   // whether this version was tried
+	Program string `json:"program"` // its name
+	Path    string `json:"path"`    // where it is
+	Version string `json:"version"` // the version that it states; empty if it states none
+	Tried   string `json:"tried"`   // the newest version that was tried with winnow
+	Known   bool   `json:"known"`   // whether it is this version
 }
 
 // keyed is a variable that may hold a key. Its value is never shown.
 type keyed struct {
-	Name    string `json:"name"`
-	Present bool   `json:"present"`
+	Name    string `json:"name"`    // the variable
+	Present bool   `json:"present"` // whether it is set; its value is nowhere
 }
 
 // storeHealth is how the store is.
 type storeHealth struct {
-	Path   string `json:"path"`
-	Bytes  int64  `json:"bytes"`
-	Schema int    `json:"schema"`
-	Sound  bool   `json:"sound"`
-	Free   *int64 `json:"free"` // bytes on its disk, null if unknown
+	Path   string `json:"path"`   // its file
+	Bytes  int64  `json:"bytes"`  // its size with its log
+	Schema int    `json:"schema"` // the version of its tables
+	Sound  bool   `json:"sound"`  // whether SQLite finds no damage in it
+	Free   *int64 `json:"free"`   // bytes that its disk has left; null if unknown
 }
 
 // examineComputer looks at everything around sessions.

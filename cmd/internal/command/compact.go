@@ -26,27 +26,33 @@ import (
 
 // compaction is the JSON document of compact.
 type compaction struct {
-	Source       string          `json:"source"`
-	Format       string          `json:"format,omitzero"`
-	Receipt      pivot.Receipt   `json:"receipt"`
-	Summary      string          `json:"summary"` // what the summariser wrote
-	Carried      carriedOver     `json:"carried"`
-	TokensBefore int             `json:"tokensBefore"`
-	TokensAfter  int             `json:"tokensAfter"`
-	Output       string          `json:"output,omitzero"`
-	Page         string          `json:"page,omitzero"` // path of the page for a browser
-	Damaged      []format.Damage `json:"damaged"`
+	Source string `json:"source"` // SRC as it was given
+	// Name of the format; omitted for a session of the store.
+	Format string `json:"format,omitzero"`
+	// The receipt. Its kind is "pruning" if there was too little to fold and old outputs were left
+	// out instead, and "pin" if nothing was folded and only the text of "--pin" was added.
+	Receipt pivot.Receipt `json:"receipt"`
+	// The summary as the summariser wrote it, in Markdown; empty if nothing was folded.
+	Summary      string          `json:"summary"`
+	Carried      carriedOver     `json:"carried"`         // what was carried over, counted
+	TokensBefore int             `json:"tokensBefore"`    // tokens of the view before
+	TokensAfter  int             `json:"tokensAfter"`     // tokens of the view afterwards
+	Output       string          `json:"output,omitzero"` // path of the file that was written
+	Page         string          `json:"page,omitzero"`   // path of the page that "--html" wrote
+	Damaged      []format.Damage `json:"damaged"`         // the pieces of the file that were skipped
 
-	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
-	Limits  []string          `json:"limits,omitzero"` // what importing Output does not do
-	// Resume is the line by which the product that owns the session goes on with it.
+	InPlace *inplace.Replaced `json:"inPlace,omitzero"` // how SRC was replaced
+	Limits  []string          `json:"limits,omitzero"`  // sentences, as in "prune"
+	// The line of a shell by which the product that owns the session goes on with it, from any
+	// folder. If the product resumes a session only from its own file and a copy was written, the
+	// line compacts that file first. Omitted if nothing was written, or nobody knows how.
 	Resume string `json:"resume,omitzero"`
 }
 
 // carriedOver is what the engine wrote under the summary itself.
 type carriedOver struct {
 	pivot.Carried
-	Text string `json:"text"`
+	Text string `json:"text"` // the text that was carried over
 }
 
 type compactFlags struct {

@@ -28,20 +28,23 @@ func completeKeys(cmd *cobra.Command, args []string, begun string) ([]string, co
 
 // configured is the JSON document of config.
 type configured struct {
+	// Value by dotted key, including defaults.
 	Settings map[string]jsontext.Value `json:"settings"`
-	Origins  map[string]string         `json:"origins"` // of the keys that are not at their default
-	Files    []string                  `json:"files"`
-	Ignored  []config.Ignored          `json:"ignored"` // of the project's file
-	Unread   map[string]string         `json:"unread"`  // why the policy in force takes no notice of a key
-	// Descriptions say in a line what each setting is.
-	Descriptions map[string]string `json:"descriptions"`
+	// File or variable by key, for keys that are not at their default.
+	Origins map[string]string `json:"origins"`
+	Files   []string          `json:"files"` // the files that were read, lowest precedence first
+	// Settings in the project's file that are not allowed there.
+	Ignored []config.Ignored `json:"ignored"`
+	// Why the policy in force does not read a key, by key, for those that it does not.
+	Unread       map[string]string `json:"unread"`
+	Descriptions map[string]string `json:"descriptions"` // each key's meaning, in a line
 }
 
 // configSet is the JSON document of config set.
 type configSet struct {
-	File string `json:"file"` // that was written
-	Key  string `json:"key"`
-	// Unread says why the policy in force takes no notice of the key, "" where it does.
+	File string `json:"file"` // the file that was written
+	Key  string `json:"key"`  // the key that was set
+	// Why the policy in force does not read the key; empty if it does.
 	Unread string `json:"unread"`
 }
 

@@ -15,11 +15,12 @@ import (
 
 // configListed is the JSON document of config add and config remove.
 type configListed struct {
-	File   string         `json:"file"` // that was written
-	Key    string         `json:"key"`
-	Values []string       `json:"values"` // that were added or removed
-	Value  jsontext.Value `json:"value"`  // that holds now
-	Unread string         `json:"unread"` // why the policy in force takes no notice of it
+	File   string         `json:"file"`   // the file that was written
+	Key    string         `json:"key"`    // the key whose list was changed
+	Values []string       `json:"values"` // the values that were added, or removed
+	Value  jsontext.Value `json:"value"`  // the list in force now
+	// Why the policy in force does not read the key; empty if it does.
+	Unread string `json:"unread"`
 }
 
 func configAddCommand(a *cli.App) *cobra.Command {

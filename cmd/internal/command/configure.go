@@ -21,24 +21,25 @@ import (
 
 // configGot is the JSON document of config get.
 type configGot struct {
-	Key         string         `json:"key"`
-	Value       jsontext.Value `json:"value"`
-	Default     jsontext.Value `json:"default"`
-	Origin      string         `json:"origin"` // file or variable that set it, "" for the default
-	Description string         `json:"description"`
-	Unread      string         `json:"unread"` // why the policy in force takes no notice of it
+	Key         string         `json:"key"`         // the key as it was given
+	Value       jsontext.Value `json:"value"`       // the value in force
+	Default     jsontext.Value `json:"default"`     // the value that holds if nothing sets the key
+	Origin      string         `json:"origin"`      // file or variable that set it; empty for the default
+	Description string         `json:"description"` // its meaning, in a line
+	// Why the policy in force does not read the key; empty if it does.
+	Unread string `json:"unread"`
 }
 
 // configUnset is the JSON document of config unset.
 type configUnset struct {
-	File  string         `json:"file"` // that was written
-	Key   string         `json:"key"`
-	Value jsontext.Value `json:"value"` // that holds now
+	File  string         `json:"file"`  // the file that was written
+	Key   string         `json:"key"`   // the key that is no longer set there
+	Value jsontext.Value `json:"value"` // the value in force now
 }
 
 // configEdited is the JSON document of config edit.
 type configEdited struct {
-	File string `json:"file"` // that was written
+	File string `json:"file"` // the file that was written
 }
 
 func configGetCommand(a *cli.App) *cobra.Command {

@@ -18,15 +18,18 @@ import (
 
 // continued is the JSON document of continue.
 type continued struct {
-	Source   string   `json:"source"`          // SRC as it was given
-	Product  string   `json:"product"`         // the format of the product in which the session goes on
-	ID       string   `json:"id"`              // its id there
-	Output   string   `json:"output,omitzero"` // the file in which the product keeps it; none of OpenCode's
-	Messages int      `json:"messages"`        // of the session there
-	Added    int      `json:"added"`           // messages that the product did not have
-	Renamed  int      `json:"renamed"`         // calls that have the product's names of tools and arguments
-	Foreign  []string `json:"foreign"`         // tools of the calls that keep their names: the product has none that does the same
-	Resume   string   `json:"resume"`          // the line of a shell that goes on with it
+	Source  string `json:"source"`  // SRC as it was given
+	Product string `json:"product"` // the format of the product in which the session goes on
+	ID      string `json:"id"`      // its id there
+	// The file in which the product keeps it. OpenCode imports one, which is named only if it is
+	// still to be imported.
+	Output   string `json:"output,omitzero"`
+	Messages int    `json:"messages"` // messages of the session there
+	Added    int    `json:"added"`    // messages that the product did not have
+	Renamed  int    `json:"renamed"`  // calls that have the product's names of tools and arguments
+	// Tools whose calls keep their names, because the product has none that does the same.
+	Foreign []string `json:"foreign"`
+	Resume  string   `json:"resume"` // the line of a shell that goes on with it
 }
 
 type continueFlags struct {

@@ -19,8 +19,8 @@ import (
 // costed is the JSON document of cost.
 type costed struct {
 	report.Days
-	Before float64 `json:"before"`        // US dollars, the cost of the same number of days before
-	Page   string  `json:"page,omitzero"` // path of the page for a browser
+	Before float64 `json:"before"`        // US dollars for as many days before
+	Page   string  `json:"page,omitzero"` // path of the page that "--html" wrote
 }
 
 // costFlags are those of cost.

@@ -15,9 +15,10 @@ import (
 
 // dismissal is the JSON document of dismiss.
 type dismissal struct {
-	Source      string               `json:"source"`
-	Did         string               `json:"did"`
-	Changed     []int                `json:"changed"` // numbers
+	Source  string `json:"source"`  // SRC as it was given
+	Did     string `json:"did"`     // "listed", "dismissed" or "undismissed"
+	Changed []int  `json:"changed"` // numbers of the instructions that were named
+	// Every instruction of the user that was detected in the session, oldest first.
 	Constraints []report.Instruction `json:"constraints"`
 }
 

@@ -23,27 +23,30 @@ import (
 
 // diagnosis is the JSON document of doctor.
 type diagnosis struct {
-	Source    string            `json:"source,omitzero"` // the real path; none when the originals were looked at
-	Format    string            `json:"format,omitzero"`
-	Originals int               `json:"originals"` // how many were looked at
-	Healthy   bool              `json:"healthy"`
-	Findings  []finding         `json:"findings"`
-	Open      []inplace.Process `json:"open"` // who has the file open now
+	Source    string `json:"source,omitzero"` // the real path of the file; omitted without SRC
+	Format    string `json:"format,omitzero"` // format of the file
+	Originals int    `json:"originals"`       // how many originals were checked
+	// Whether there are no findings; the exit code is then 0, otherwise 4.
+	Healthy  bool      `json:"healthy"`
+	Findings []finding `json:"findings"` // faults
+	// On Linux: the other processes that have the file open now; and a running Claude Code that has
+	// the session.
+	Open []inplace.Process `json:"open"`
 
-	// Without a file: what was found around sessions.
-	Notes  []finding    `json:"notes"` // worth knowing, and not wrong
-	Agents []installed  `json:"agents"`
-	Keys   []keyed      `json:"keys"`
-	Store  *storeHealth `json:"store,omitzero"` // none if there is no store
+	Notes  []finding    `json:"notes"`          // remarks about things that are not wrong
+	Agents []installed  `json:"agents"`         // without SRC: the agents in "PATH"
+	Keys   []keyed      `json:"keys"`           // without SRC: variables that may hold a key of a provider
+	Store  *storeHealth `json:"store,omitzero"` // without SRC: the store, if there is one
 }
 
 // finding is one thing that is wrong.
 type finding struct {
-	Code   string         `json:"code"`
-	What   string         `json:"what"`
-	Do     string         `json:"do"`
-	Path   string         `json:"path,omitzero"`
-	Line   int            `json:"line,omitzero"`
+	Code string `json:"code"`          // the fault as a word, see below
+	What string `json:"what"`          // what it means, a sentence
+	Do   string `json:"do"`            // what to do, a sentence
+	Path string `json:"path,omitzero"` // the file
+	Line int    `json:"line,omitzero"` // the line
+	// For "bypassed": how the compaction is bypassed.
 	Bypass *format.Bypass `json:"bypass,omitzero"`
 }
 

@@ -18,12 +18,17 @@ import (
 
 // explained is the JSON document of explain without PART.
 type explained struct {
-	Source string               `json:"source"`
-	Policy string               `json:"policy"`
-	Parts  []report.Explanation `json:"parts"` // in the order of the log
-	Zones  []report.ZoneTotal   `json:"zones"`
-	Rules  []report.RuleTotal   `json:"rules"`
-	Left   int                  `json:"left"` // parts that fit the filter and are not listed
+	Source string `json:"source"` // SRC as it was given
+	Policy string `json:"policy"` // the policy in force
+	// The parts that a rule or a protection concerns, or that "--rule", "--zone" or "--all"
+	// selects, in the order of the log. Their "text" and "pieces" are empty.
+	Parts []report.Explanation `json:"parts"`
+	// Sums of all parts that fit the filter, listed or not.
+	Zones []report.ZoneTotal `json:"zones"`
+	// What each rule left out, could leave out, and let stay; the one that saved and would save
+	// most first.
+	Rules []report.RuleTotal `json:"rules"`
+	Left  int                `json:"left"` // how many parts fit the filter and are not listed
 }
 
 // partFilter says which parts are listed.

@@ -15,10 +15,10 @@ import (
 
 // exported is the JSON document of export.
 type exported struct {
-	ID     string `json:"id"`
-	Format string `json:"format"`
-	Output string `json:"output"`
-	Masked int    `json:"masked"` // secrets that were masked in it
+	ID     string `json:"id"`     // id of the session
+	Format string `json:"format"` // the format that was written
+	Output string `json:"output"` // path of the file
+	Masked int    `json:"masked"` // how many secrets were masked
 }
 
 func exportCommand(a *cli.App) *cobra.Command {

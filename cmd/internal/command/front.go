@@ -28,18 +28,21 @@ import (
 
 // fronted is the JSON document of winnow without a command.
 type fronted struct {
-	Folder   string         `json:"folder"`
-	Session  *newestSession `json:"session"` // null if there is none of this folder
-	Commands []suggestion   `json:"commands"`
-	Newest   []elsewhere    `json:"newest,omitempty"` // on this computer, if there is none of this folder
+	Folder string `json:"folder"` // the current folder
+	// The newest session of the folder, or else of its project; null if there is none.
+	Session  *newestSession `json:"session"`
+	Commands []suggestion   `json:"commands"` // commands to run next
+	// The newest three sessions on this computer, if the folder has none.
+	Newest []elsewhere `json:"newest,omitempty"`
 }
 
 // elsewhere is a session of another folder.
 type elsewhere struct {
-	Source    string         `json:"source"` // its word on the command line
+	Source string `json:"source"` // its name on the command line
+	// Its title, or else the beginning of the user's first message.
 	Title     string         `json:"title"`
-	Directory string         `json:"directory"`
-	Updated   session.Millis `json:"updated"`
+	Directory string         `json:"directory"` // the folder in which the agent works
+	Updated   session.Millis `json:"updated"`   // when it was last written to
 }
 
 // newestElsewhere is how many sessions of other folders are shown.
@@ -47,50 +50,57 @@ const newestElsewhere = 3
 
 // newestSession is the newest session of a folder.
 type newestSession struct {
-	Product   string         `json:"product"` // "winnow" of one in its own store
-	Source    string         `json:"source"`  // its word on the command line
-	ID        string         `json:"id"`
+	// As in "ls"; "winnow" for a session that began in winnow's own store.
+	Product string `json:"product"`
+	Source  string `json:"source"` // its name on the command line
+	ID      string `json:"id"`     // id of the session, as in the file
+	// Its title, or else the beginning of the user's first message.
 	Title     string         `json:"title"`
-	Directory string         `json:"directory"`
-	Updated   session.Millis `json:"updated"`
-	Bytes     int64          `json:"bytes"`
-	// What follows is known of a session that was read, which one that is too large is not.
-	Read     bool              `json:"read"`
-	Model    string            `json:"model"`
-	Turns    int               `json:"turns"`
-	Steps    int               `json:"steps"`
-	Window   fullness          `json:"window"`
-	Cost     *float64          `json:"cost"` // null if unknown
+	Directory string         `json:"directory"` // the folder in which the agent works
+	Updated   session.Millis `json:"updated"`   // when it was last written to
+	Bytes     int64          `json:"bytes"`     // its size
+	// Whether it was read. A file of 64 MiB or more is not, and has nothing but zeros in the
+	// members that follow.
+	Read   bool     `json:"read"`
+	Model  string   `json:"model"`  // the model, as in "inspect"
+	Turns  int      `json:"turns"`  // turns, as in "inspect"
+	Steps  int      `json:"steps"`  // steps, as in "inspect"
+	Window fullness `json:"window"` // how full its window is
+	Cost   *float64 `json:"cost"`   // US dollars, as in "ls"
+	// Requests that the cost does not include, as in "ls".
 	Uncosted int               `json:"uncosted"`
-	Prune    saving            `json:"prune"`
-	Compact  saving            `json:"compact"`
-	Open     []inplace.Process `json:"open"` // agents that may have it now
+	Prune    saving            `json:"prune"`   // the gain of "winnow prune"
+	Compact  saving            `json:"compact"` // the gain of "winnow compact"
+	Open     []inplace.Process `json:"open"`    // agents that may have the session open now
 
 	report report.Report
 }
 
 // fullness is how full the window is, in tokens.
 type fullness struct {
-	Tokens   int  `json:"tokens"`   // of messages
-	Overhead int  `json:"overhead"` // of system prompt and tools; 0 is unknown
-	Usable   int  `json:"usable"`   // 0 is unlimited, or unknown
-	Overflow bool `json:"overflow"`
+	Tokens   int  `json:"tokens"`   // tokens of messages
+	Overhead int  `json:"overhead"` // tokens of system prompt and tools; 0 if unknown
+	Usable   int  `json:"usable"`   // the limit in tokens; 0 if there is none, or it is unknown
+	Overflow bool `json:"overflow"` // whether it is full
 }
 
 // saving is what a command would bring.
 type saving struct {
-	TokensBefore int          `json:"tokensBefore"`
-	TokensAfter  int          `json:"tokensAfter"`
-	Money        *pivot.Money `json:"money"`   // null if there is nothing to do
-	Nothing      string       `json:"nothing"` // why there is nothing to do, "" if there is
+	// Tokens of the window before, without system prompt and tools.
+	TokensBefore int `json:"tokensBefore"`
+	// Tokens of the window afterwards, without system prompt and tools.
+	TokensAfter int `json:"tokensAfter"`
+	// What that saves and costs; null if there is nothing to do.
+	Money   *pivot.Money `json:"money"`
+	Nothing string       `json:"nothing"` // why there is nothing to do; empty if there is
 
 	overhead int // of system prompt and tools
 }
 
 // suggestion is a command to run next.
 type suggestion struct {
-	Name    string `json:"name"` // "inspect", "compact", "resume", "wrap", "page", "list"
-	Command string `json:"command"`
+	Name    string `json:"name"`    // "inspect", "compact", "resume", "wrap", "page" or "list"
+	Command string `json:"command"` // the line of a shell, to be run in "folder"
 	key     string
 	what    string
 }

@@ -19,8 +19,11 @@ import (
 
 // handleList is the JSON document of handles.
 type handleList struct {
-	Source  string       `json:"source"`
-	Minimum int          `json:"minimum"` // tokens, of a piece of a part
+	Source string `json:"source"` // SRC as it was given
+	// Tokens that a text, the arguments or the result of a part must have to be listed.
+	Minimum int `json:"minimum"`
+	// The parts of older steps that are worth pruning, oldest first, including those that are left
+	// out already.
 	Handles []edit.Named `json:"handles"`
 }
 

@@ -26,12 +26,14 @@ import (
 
 // inspection is the JSON document of inspect.
 type inspection struct {
-	Source string         `json:"source"`
-	Format string         `json:"format,omitzero"`
-	Counts *format.Counts `json:"counts,omitzero"` // in the product's own terms, branches that were left included
+	Source string `json:"source"` // SRC as it was given
+	// Name of the format; omitted for a session of the store.
+	Format string `json:"format,omitzero"`
+	// The file in the product's own terms, including abandoned branches and sub-agents.
+	Counts *format.Counts `json:"counts,omitzero"`
 	report.Report
-	Page    string          `json:"page,omitzero"` // path of the page for a browser
-	Damaged []format.Damage `json:"damaged"`
+	Page    string          `json:"page,omitzero"` // path of the page that "--html" wrote
+	Damaged []format.Damage `json:"damaged"`       // the pieces of the file that were skipped
 }
 
 func inspectCommand(a *cli.App) *cobra.Command {

@@ -23,19 +23,23 @@ import (
 
 // installation is the JSON document of install and uninstall.
 type installation struct {
-	Product string       `json:"product"`
-	Project string       `json:"project,omitzero"` // the folder, if it is for a project
-	Version string       `json:"version"`          // of the product, "" if unknown
-	Known   bool         `json:"known"`            // whether this version was tried
-	DryRun  bool         `json:"dryRun"`
-	Changes []fileChange `json:"changes"`
-	Notes   []string     `json:"notes"`
+	Product string `json:"product"`          // the product
+	Project string `json:"project,omitzero"` // the folder, if it is for a project
+	// Version of the product; empty if it is not known ("uninstall" does not ask).
+	Version string       `json:"version"`
+	Known   bool         `json:"known"`   // whether this version was tried
+	DryRun  bool         `json:"dryRun"`  // whether nothing was written ("--print")
+	Changes []fileChange `json:"changes"` // the files
+	Notes   []string     `json:"notes"`   // remarks, and steps that are left to do, a sentence each
 }
 
 type fileChange struct {
-	Path string `json:"path"`
+	Path string `json:"path"` // where the file is
+	// "written" (it was not there), "replaced", "merged" (settings were added to it), "kept" (it is
+	// as it should be), "removed", "restored", "stripped" (somebody changed it since: only settings
+	// of winnow were taken out), "left" (somebody changed it since: it was not touched).
 	Done string `json:"done"`
-	Text string `json:"text,omitzero"` // with --print: what it would hold
+	Text string `json:"text,omitzero"` // with "--print": the text that the file would have
 }
 
 func installCommand(a *cli.App) *cobra.Command {

@@ -23,20 +23,23 @@ import (
 
 // listing is the JSON document of list.
 type listing struct {
-	Sessions []listed `json:"sessions"`
+	Sessions []listed `json:"sessions"` // those in the store, last updated first
 }
 
 // listed is one session of the JSON document of list.
 type listed struct {
-	ID        string         `json:"id"`
-	Title     string         `json:"title"`
-	Directory string         `json:"directory,omitzero"`
-	Origin    string         `json:"origin,omitzero"`
-	Person    string         `json:"person,omitzero"`
-	Messages  int            `json:"messages"`
-	Cost      *float64       `json:"cost"`
-	Uncosted  int            `json:"uncosted,omitzero"`
-	Updated   session.Millis `json:"updated"`
+	ID        string `json:"id"`                 // id of the session
+	Title     string `json:"title"`              // title of the session
+	Directory string `json:"directory,omitzero"` // the folder in which the agent worked
+	Origin    string `json:"origin,omitzero"`    // the format that it was imported from
+	Person    string `json:"person,omitzero"`    // the person who began it within a tenant
+	Messages  int    `json:"messages"`           // how many messages
+	// US dollars for all requests in the log, as in "inspect"; null if nothing is known about any
+	// of them, and with "--quick".
+	Cost *float64 `json:"cost"`
+	// Requests that it does not include: of models without a price, or without a report.
+	Uncosted int            `json:"uncosted,omitzero"`
+	Updated  session.Millis `json:"updated"` // when it was last updated
 }
 
 func listCommand(a *cli.App) *cobra.Command {

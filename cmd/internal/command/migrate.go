@@ -15,12 +15,13 @@ import (
 
 // migrated is what store migrate prints as JSON.
 type migrated struct {
+	// The store whose tables are those of this version now, without the password of a database.
 	Store string `json:"store"`
-	Jobs  bool   `json:"jobs"`
-	// Tenants reports whether the tables of tenants are among them.
-	Tenants bool            `json:"tenants"`
-	From    shared.Versions `json:"from"`
-	To      shared.Versions `json:"to"`
+	// Whether the tables of jobs are among them: only those of a database are made beforehand.
+	Jobs    bool            `json:"jobs"`
+	Tenants bool            `json:"tenants"` // whether the tables of tenants are among them
+	From    shared.Versions `json:"from"`    // versions of the tables before, 0 for missing ones
+	To      shared.Versions `json:"to"`      // versions of the tables now, 0 for missing ones
 }
 
 func migrateCommand(a *cli.App) *cobra.Command {

@@ -14,37 +14,41 @@ import (
 
 // modelList is the JSON document of models.
 type modelList struct {
-	Source string     `json:"source"`
-	Date   string     `json:"date"`
-	Models []modelRow `json:"models"`
+	Source string     `json:"source"` // the source of the catalogue
+	Date   string     `json:"date"`   // the date of the catalogue
+	Models []modelRow `json:"models"` // the requested models
 }
 
 // modelRow is one model of the JSON document of models.
 type modelRow struct {
-	Name       string   `json:"name"` // provider/id
-	Context    int      `json:"context"`
-	Input      int      `json:"input,omitzero"` // the prompt alone, where it is limited apart
-	Output     int      `json:"output"`
-	Price      prices   `json:"price"`
-	CacheFor   string   `json:"cacheFor,omitzero"`
-	Assumed    []string `json:"assumed,omitempty"`
-	Set        []string `json:"set,omitempty"` // by the user
-	ForPersons string   `json:"title,omitzero"`
+	Name string `json:"name"` // "provider/id"
+	// Tokens of the context; 0 is unknown, or unlimited if "set" has "context".
+	Context  int    `json:"context"`
+	Input    int    `json:"input,omitzero"`    // tokens of the prompt alone, if they are limited apart
+	Output   int    `json:"output"`            // tokens of an answer; 0 is unknown
+	Price    prices `json:"price"`             // the price per million tokens
+	CacheFor string `json:"cacheFor,omitzero"` // how long its cache keeps a prefix, such as "5m"
+	// Assumptions about a model that is not in the catalogue, as sentences.
+	Assumed []string `json:"assumed,omitempty"`
+	// Values that the configuration sets: "context", "input", "output", "price.input",
+	// "cache.seconds", …
+	Set        []string `json:"set,omitempty"`
+	ForPersons string   `json:"title,omitzero"` // its name for people
 }
 
 // prices are US dollars per million tokens; 0 is free or unknown.
 type prices struct {
-	Input      float64 `json:"input"`
-	Output     float64 `json:"output"`
-	CacheRead  float64 `json:"cacheRead"`
-	CacheWrite float64 `json:"cacheWrite"`
-	Tiers      []tier  `json:"tiers,omitempty"`
+	Input      float64 `json:"input"`           // prompts that are not read from a cache
+	Output     float64 `json:"output"`          // answers
+	CacheRead  float64 `json:"cacheRead"`       // prompts that are read from the cache
+	CacheWrite float64 `json:"cacheWrite"`      // prompts that are written to the cache
+	Tiers      []tier  `json:"tiers,omitempty"` // prices of longer prompts
 }
 
 // tier holds for requests whose prompt has more tokens than above.
 type tier struct {
-	Above int    `json:"above"`
-	Price prices `json:"price"`
+	Above int    `json:"above"` // tokens of the prompt
+	Price prices `json:"price"` // the prices above them
 }
 
 func pricesOf(p model.Price) prices {

@@ -15,16 +15,17 @@ import (
 
 // originalList is the JSON document of originals.
 type originalList struct {
-	Folder    string             `json:"folder"`
-	Originals []inplace.Original `json:"originals"` // the newest first
+	Folder string `json:"folder"` // the folder of the originals
+	// The files that "--in-place" replaced, the newest first.
+	Originals []inplace.Original `json:"originals"`
 }
 
 // originalsPruned is the JSON document of originals prune.
 type originalsPruned struct {
-	DryRun  bool               `json:"dryRun"`
-	Removed []inplace.Original `json:"removed"`
-	Kept    []inplace.Kept     `json:"kept"` // that were to go, and stay
-	Bytes   int64              `json:"bytes"`
+	DryRun  bool               `json:"dryRun"`  // whether nothing was removed
+	Removed []inplace.Original `json:"removed"` // originals that were removed, or would be
+	Kept    []inplace.Kept     `json:"kept"`    // originals that were due for removal but stay
+	Bytes   int64              `json:"bytes"`   // total size of the removed ones
 }
 
 func originalsCommand(a *cli.App) *cobra.Command {

@@ -33,10 +33,11 @@ type protectFlags struct {
 
 // protecting is the JSON document of protect SRC.
 type protecting struct {
-	Source      string               `json:"source"`
-	Pins        []rule.Pin           `json:"pins"`
-	Constraints []report.Instruction `json:"constraints"`
-	Paths       []string             `json:"paths"` // patterns of compaction.protectedPaths
+	Source      string               `json:"source"`      // SRC as it was given
+	Pins        []rule.Pin           `json:"pins"`        // protected parts and texts
+	Constraints []report.Instruction `json:"constraints"` // the instructions, as in "dismiss"
+	// Patterns of files that are protected in every session ("compaction.protectedPaths").
+	Paths []string `json:"paths"`
 }
 
 func protectCommand(a *cli.App) *cobra.Command {

@@ -20,25 +20,30 @@ import (
 
 // pruning is the JSON document of prune.
 type pruning struct {
-	Source       string          `json:"source"`
-	Format       string          `json:"format,omitzero"`
-	Policy       string          `json:"policy"`
-	Schedule     string          `json:"schedule"`
-	Marked       []string        `json:"marked"`   // ids of the parts whose output got the mark
-	Elisions     []rule.Elision  `json:"elisions"` // all that were committed
-	Refusals     []rule.Refusal  `json:"refusals"` // what was left alone, and why
-	TokensBefore int             `json:"tokensBefore"`
-	TokensAfter  int             `json:"tokensAfter"`
-	Receipt      string          `json:"receipt,omitzero"`
-	Money        *pivot.Money    `json:"money,omitzero"` // what it comes to in US dollars
-	Output       string          `json:"output,omitzero"`
-	Damaged      []format.Damage `json:"damaged"`
+	Source string `json:"source"` // SRC as it was given
+	// Name of the format; omitted for a session of the store.
+	Format   string   `json:"format,omitzero"`
+	Policy   string   `json:"policy"`   // the policy in force
+	Schedule string   `json:"schedule"` // the schedule in force
+	Marked   []string `json:"marked"`   // ids of the parts whose output got the mark
+	// All elisions that were committed, including marks.
+	Elisions     []rule.Elision `json:"elisions"`
+	Refusals     []rule.Refusal `json:"refusals"`     // parts that were not left out, and why
+	TokensBefore int            `json:"tokensBefore"` // tokens of the view before
+	// Tokens of the view afterwards; with "server" those of the session as it was read back.
+	TokensAfter int `json:"tokensAfter"`
+	// Id of the receipt; omitted if nothing was done.
+	Receipt string          `json:"receipt,omitzero"`
+	Money   *pivot.Money    `json:"money,omitzero"`  // what it saves and costs in US dollars
+	Output  string          `json:"output,omitzero"` // path of the file that was written
+	Damaged []format.Damage `json:"damaged"`         // the pieces of the file that were skipped
 
-	InPlace *inplace.Replaced       `json:"inPlace,omitzero"`
-	Server  *opencodeserver.Outcome `json:"server,omitzero"` // what a running OpenCode was told
-	Limits  []string                `json:"limits,omitzero"` // what importing Output does not do
-	// Resume is the line that prunes the session in place and goes on with it, where no copy was
-	// written.
+	InPlace *inplace.Replaced       `json:"inPlace,omitzero"` // how SRC was replaced
+	Server  *opencodeserver.Outcome `json:"server,omitzero"`  // what a running OpenCode was told
+	// Sentences: what importing "output" into the store that has the session does not do.
+	Limits []string `json:"limits,omitzero"`
+	// The line of a shell that prunes the session in its own file and resumes it, if a copy could
+	// not be resumed and none was written.
 	Resume string `json:"resume,omitzero"`
 }
 

@@ -21,17 +21,21 @@ import (
 
 // queued is the JSON document of compact --queue.
 type queued struct {
-	Source  string          `json:"source"`
-	Format  string          `json:"format,omitzero"`
-	Marker  string          `json:"marker"`  // id of the one that waits
-	Already bool            `json:"already"` // it waited before
-	Auto    bool            `json:"auto"`    // a message to continue follows its summary
-	Agent   string          `json:"agent"`
+	Source string `json:"source"` // SRC as it was given
+	// Name of the format; omitted for a session of the store.
+	Format  string `json:"format,omitzero"`
+	Marker  string `json:"marker"`  // id of the marker that waits
+	Already bool   `json:"already"` // whether it waited before; then nothing was changed
+	// Whether a message to continue follows its summary ("--continue").
+	Auto  bool   `json:"auto"`
+	Agent string `json:"agent"` // the agent of the marker; empty if nobody named one
+	// The model of the marker, which is asked for the summary, unless "compaction.model" names
+	// another; empty if nobody named one.
 	Model   string          `json:"model"`
-	Output  string          `json:"output,omitzero"`
-	Damaged []format.Damage `json:"damaged"`
+	Output  string          `json:"output,omitzero"` // path of the file that was written
+	Damaged []format.Damage `json:"damaged"`         // the pieces of the file that were skipped
 
-	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
+	InPlace *inplace.Replaced `json:"inPlace,omitzero"` // how SRC was replaced
 }
 
 // keepMarkers are the formats that have a place for a marker without a summary: OpenCode has

@@ -20,19 +20,24 @@ import (
 
 // recalled is the JSON document of recall.
 type recalled struct {
-	Session string `json:"session"`
-	Message string `json:"message"`
-	Part    string `json:"part"`
-	Handle  string `json:"handle"`
-	File    string `json:"file,omitzero"` // where it was found, if not in the store
-	Type    string `json:"type"`
-	Tool    string `json:"tool,omitzero"`
-	Target  string `json:"target,omitzero"`
-	Text    string `json:"text"`  // the region that was asked for
-	Lines   int    `json:"lines"` // of all of it
-	// Files are what belongs to it and is no text, by name and type.
-	Files []string `json:"files,omitempty"`
-	// Missed: the model was not shown all of it, and that it was needed is in the store now.
+	Session string `json:"session"` // id of the session
+	Message string `json:"message"` // id of the message
+	Part    string `json:"part"`    // id of the part
+	Handle  string `json:"handle"`  // the short name that placeholders show
+	// Where it was found if not in the store: a session file, or an original that "--in-place"
+	// kept.
+	File string `json:"file,omitzero"`
+	Type string `json:"type"`          // type of the part: "tool", "text", "file", "reasoning"
+	Tool string `json:"tool,omitzero"` // for a call: the tool
+	// For a call: the file, command or address that it was called on.
+	Target string `json:"target,omitzero"`
+	// The text that was asked for: all of it, the lines, or the lines with the words, each with its
+	// number: its place, or the number that a tool that reads files wrote before it.
+	Text  string   `json:"text"`
+	Lines int      `json:"lines"`           // lines of all of it
+	Files []string `json:"files,omitempty"` // its pieces that are not text, by name and type
+	// Whether it is noted in the session that this was needed after it had been left out; false
+	// also if nothing of it was left out, or the store cannot be written.
 	Missed bool `json:"missed"`
 }
 

@@ -18,11 +18,11 @@ import (
 
 // repaired is the JSON document of repair.
 type repaired struct {
-	Source string         `json:"source"`
-	Faults []format.Fault `json:"faults"`
-	Output string         `json:"output"`
+	Source string         `json:"source"` // the file that was repaired, as it was named
+	Faults []format.Fault `json:"faults"` // the faults, in the order of the file
+	Output string         `json:"output"` // the file that was written
 
-	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
+	InPlace *inplace.Replaced `json:"inPlace,omitzero"` // how SRC was replaced
 }
 
 func repairCommand(a *cli.App) *cobra.Command {

@@ -24,44 +24,55 @@ import (
 
 // searched is the JSON document of search.
 type searched struct {
-	Words  string `json:"words"`
-	Total  int    `json:"total"`           // hits without the limit
-	Behind int    `json:"behind,omitzero"` // messages not searched: the index lacks them and cannot be written now
-	// Scan says how far was read where the store has no index.
+	Words string `json:"words"` // the query
+	// How many parts were found; "hits" has as many as "--limit" allows.
+	Total int `json:"total"`
+	// Messages that were not searched: they are not in the index, and the store cannot be written
+	// now.
+	Behind int `json:"behind,omitzero"`
+	// The extent of the search in a store without a search index ("gateway.searchIndex").
 	Scan *searchScan `json:"scan,omitzero"`
-	Hits []searchHit `json:"hits"` // the best first
-	// Damaged says, a sentence each, which hits cannot be shown because what is stored of them is
-	// damaged.
+	Hits []searchHit `json:"hits"` // the best first, and of equally good ones the newest
+	// Which hits cannot be shown because their data is damaged, a sentence each; the exit code is
+	// then 4.
 	Damaged []string `json:"damaged,omitzero"`
 }
 
 // searchScan is how far a search read that had no index.
 type searchScan struct {
-	Messages int  `json:"messages"` // the newest
-	All      bool `json:"all"`      // there are no more
+	Messages int  `json:"messages"` // how many of the newest messages were read instead
+	All      bool `json:"all"`      // whether there are no more
 }
 
 // searchHit is a part in which the words were found.
 type searchHit struct {
-	Session   string           `json:"session"`         // its id; with --everywhere the word for it
-	Source    string           `json:"source,omitzero"` // with --everywhere: where it is
-	Title     string           `json:"title"`
-	Directory string           `json:"directory,omitzero"`
-	Origin    string           `json:"origin,omitzero"` // format that the session was imported from
-	Message   string           `json:"message"`
-	Role      session.Role     `json:"role"`
-	Part      string           `json:"part"`
-	Type      session.PartType `json:"type"`
-	Tool      string           `json:"tool,omitzero"`
-	Time      session.Millis   `json:"time"`
-	Field     string           `json:"field"`         // "text", "input", "output", "error"
-	Kept      bool             `json:"kept,omitzero"` // the log has only the beginning and the end of that text
-	Seen      string           `json:"seen"`          // "whole", "elided", "folded"; "" when its session is damaged
-	Snippet   string           `json:"snippet"`
-	Marks     [][2]int         `json:"marks"` // byte offsets in the snippet
-	Score     float64          `json:"score"`
-	updated   session.Millis   // its session
-	client    string           // whose requests were relayed
+	// Id of the session; with "--everywhere" its name on the command line.
+	Session   string `json:"session"`
+	Source    string `json:"source,omitzero"`    // with "--everywhere": where the session is
+	Title     string `json:"title"`              // title of the session
+	Directory string `json:"directory,omitzero"` // the folder in which the agent worked
+	// The format that the session was imported from.
+	Origin  string           `json:"origin,omitzero"`
+	Message string           `json:"message"`       // id of the message
+	Role    session.Role     `json:"role"`          // role of the message
+	Part    string           `json:"part"`          // id of the part
+	Type    session.PartType `json:"type"`          // type of the part
+	Tool    string           `json:"tool,omitzero"` // for a tool part: the tool
+	Time    session.Millis   `json:"time"`          // time of the message
+	Field   string           `json:"field"`         // where it was found: "text", "input", "output" or "error"
+	// Whether the log has only the beginning and the end of that output, and the words are in the
+	// whole text that is kept beside the log.
+	Kept bool `json:"kept,omitzero"`
+	// Whether the model sees it: "whole"; "elided" if it is left out or shortened; "folded" if a
+	// summary replaces it; empty if its session is damaged.
+	Seen    string `json:"seen"`
+	Snippet string `json:"snippet"` // the surroundings on one line
+	// Pairs of byte offsets in "snippet" (UTF-8) that enclose the words.
+	Marks [][2]int `json:"marks"`
+	// How well it matches, more is better; comparable only within one search.
+	Score   float64        `json:"score"`
+	updated session.Millis // its session
+	client  string         // whose requests were relayed
 }
 
 // Whether the model still sees what was found.

@@ -21,17 +21,22 @@ import (
 
 // soundServe is what serve --check prints as JSON: what the configuration means.
 type soundServe struct {
-	Listen    string            `json:"listen"`
+	Listen string `json:"listen"` // the address at which it would listen
+	// The setting "gateway.mode": what would be done to requests.
 	Mode      string            `json:"mode"`
-	Upstreams map[string]string `json:"upstreams"`
-	Clients   []string          `json:"clients"`
-	Encrypted bool              `json:"encrypted"`
-	Store     string            `json:"store"` // "" in mode off
-	Retention string            `json:"retention"`
-	Capture   string            `json:"capture"`
-	Drain     float64           `json:"drain"` // seconds
-	Findings  []gateway.Finding `json:"findings"`
-	Warnings  []string          `json:"warnings"`
+	Upstreams map[string]string `json:"upstreams"` // providers: address by name
+	// The names of those who have a token of the configuration; empty: tenants may ask, or at a
+	// loopback address without tenants anyone who reaches it.
+	Clients   []string `json:"clients"`
+	Encrypted bool     `json:"encrypted"` // whether the listener has a certificate
+	// The store of sessions; empty in the mode "off". The password of a database is left out.
+	Store     string  `json:"store"`
+	Retention string  `json:"retention"` // the setting "gateway.retention"
+	Capture   string  `json:"capture"`   // the setting "gateway.capture"
+	Drain     float64 `json:"drain"`     // how many seconds answers have when it ends
+	// Settings that "serve" reads or tries before it listens.
+	Findings []gateway.Finding `json:"findings"`
+	Warnings []string          `json:"warnings"` // settings that are allowed and probably wrong
 }
 
 // checkServe says what serve would do, or what is wrong with its configuration. It tries to listen,

@@ -28,17 +28,23 @@ import (
 
 // shown is the JSON document of show.
 type shown struct {
-	Session   session.Session `json:"session"`
-	Ledger    []rule.Elision  `json:"ledger"`
-	Receipts  []pivot.Receipt `json:"receipts"`
-	Pins      []rule.Pin      `json:"pins"`
-	Dismissed []string        `json:"dismissed"`
-	Undone    []string        `json:"undone"` // markers
-	Cost      *float64        `json:"cost"`   // US dollars; null where nothing is known
-	Bill      bill.Sums       `json:"bill"`
-	Turns     []shownTurn     `json:"turns"`         // what a person reads of them
-	Files     []changedFile   `json:"files"`         // that the session changed
-	Page      string          `json:"page,omitzero"` // path of the page for a browser
+	// The log in the JSON of an OpenCode V1 export: "info", and "messages" with "info" and "parts".
+	Session session.Session `json:"session"`
+	// The committed elisions, in the order of their commits.
+	Ledger   []rule.Elision  `json:"ledger"`
+	Receipts []pivot.Receipt `json:"receipts"` // the receipts, oldest first
+	Pins     []rule.Pin      `json:"pins"`     // the pins of the session
+	// Dismissed instructions, each as its words in lower case.
+	Dismissed []string  `json:"dismissed"`
+	Undone    []string  `json:"undone"` // ids of the markers whose pivot was undone
+	Cost      *float64  `json:"cost"`   // US dollars, as in "inspect"; null if nothing is known
+	Bill      bill.Sums `json:"bill"`   // the cost by purpose, as in "inspect"
+	// An outline of each turn for people; it is not sent to a model.
+	Turns []shownTurn `json:"turns"`
+	// Files that the session changed, between its first snapshot and its last; if winnow has no
+	// snapshots of it, the sum of the changes of its turns.
+	Files []changedFile `json:"files"`
+	Page  string        `json:"page,omitzero"` // path of the page that "--html" wrote
 }
 
 func showCommand(a *cli.App) *cobra.Command {
@@ -145,20 +151,25 @@ func showMessage(a *cli.App, m *session.Message, ledger rule.Ledger, undone map[
 
 // shownTurn is one turn in the JSON document of show, as a person reads about it.
 type shownTurn struct {
-	Number  int           `json:"number"`  // 1-based
-	Message string        `json:"message"` // id of the user's message
-	Title   string        `json:"title"`
-	Body    string        `json:"body"`
-	Files   []changedFile `json:"files"`
+	Number  int    `json:"number"`  // its number, 1-based, which "winnow revert" takes
+	Message string `json:"message"` // id of the user's message, which "winnow revert" takes too
+	// About 20 tokens, and at most 100, as recorded by the program that ran the session; otherwise
+	// the first sentence of the request.
+	Title string `json:"title"`
+	Body  string `json:"body"` // likewise; otherwise the first sentence of the last answer
+	// Files that the turn changed: between the snapshot before its first step and the one after its
+	// last.
+	Files []changedFile `json:"files"`
 }
 
 // changedFile is a file that a turn or a session changed.
 type changedFile struct {
-	File      string `json:"file"`
-	Status    string `json:"status"` // added, deleted, modified
-	Additions int    `json:"additions"`
-	Deletions int    `json:"deletions"`
-	Patch     string `json:"patch,omitzero"` // with --diff
+	File      string `json:"file"`      // its path, relative to the working folder, with slashes
+	Status    string `json:"status"`    // "added", "deleted" or "modified"
+	Additions int    `json:"additions"` // lines added; 0 for a file that is not text
+	Deletions int    `json:"deletions"` // lines deleted; 0 for a file that is not text
+	// With "--diff": the change, if it is known and not too large.
+	Patch string `json:"patch,omitzero"`
 }
 
 // turnsOf are the turns of a log with what their outlines say; where one has none, its first and

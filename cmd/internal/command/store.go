@@ -16,14 +16,18 @@ import (
 
 // storeCopied is the JSON document of store copy.
 type storeCopied struct {
-	From      string   `json:"from"` // without what is secret in it
-	To        string   `json:"to"`
-	Copied    int      `json:"copied"`    // sessions that were not there
-	Updated   int      `json:"updated"`   // that were there with another content, with --update
-	Same      int      `json:"same"`      // that were there with the same content
-	Different []string `json:"different"` // ids of those that were there with another content, and were left
-	Texts     int      `json:"texts"`     // whole outputs that are kept beside the log
-	Files     int      `json:"files"`     // that are known to have been read
+	// The store that was copied, a URL without user, password and parameters.
+	From   string `json:"from"`
+	To     string `json:"to"`     // the store that it was copied to, likewise
+	Copied int    `json:"copied"` // sessions that were not there
+	// Sessions that were there with another content and were replaced, with "--update".
+	Updated int `json:"updated"`
+	Same    int `json:"same"` // sessions that were there with the same content
+	// Ids of the sessions that were there with another content and were left; the exit code is 4 if
+	// there are any.
+	Different []string `json:"different"`
+	Texts     int      `json:"texts"` // whole outputs, kept beside the log, that were copied
+	Files     int      `json:"files"` // files that are known to have been read
 }
 
 func storeCommand(a *cli.App) *cobra.Command {

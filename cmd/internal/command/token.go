@@ -15,14 +15,14 @@ import (
 
 // tokenMade is what token add prints as JSON.
 type tokenMade struct {
-	Client string `json:"client"`
-	Token  string `json:"token"`
-	File   string `json:"file"` // in which its hash is
+	Client string `json:"client"` // the client that it belongs to
+	Token  string `json:"token"`  // the token, which is nowhere else
+	File   string `json:"file"`   // the configuration file that has its hash
 }
 
 // tokenList is what token list prints as JSON, and token remove.
 type tokenList struct {
-	Clients []string `json:"clients"`
+	Clients []string `json:"clients"` // the clients that have a token now
 }
 
 // clientsKey is the setting that has the hashes of tokens.

@@ -10,9 +10,9 @@ import (
 
 // versioned is the JSON document of version.
 type versioned struct {
-	Version  string `json:"version"`
-	Go       string `json:"go"`
-	Platform string `json:"platform"` // operating system/architecture
+	Version  string `json:"version"`  // version of winnow
+	Go       string `json:"go"`       // version of the compiler
+	Platform string `json:"platform"` // operating system and architecture
 }
 
 func versionCommand(a *cli.App) *cobra.Command {

@@ -23,11 +23,12 @@ import (
 
 // viewed is the JSON document of view.
 type viewed struct {
-	Source   string         `json:"source"`
-	As       string         `json:"as"`
-	Model    string         `json:"model"`
-	Tokens   int            `json:"tokens"`
-	Messages jsontext.Value `json:"messages"` // in the shape of the provider; with --as text one string
+	Source string `json:"source"` // SRC as it was given
+	As     string `json:"as"`     // "text", "anthropic", "openai", "responses" or "gemini"
+	Model  string `json:"model"`  // "provider/id"
+	Tokens int    `json:"tokens"` // tokens of the view
+	// A list in the shape of the provider's request body; with "text" one string.
+	Messages jsontext.Value `json:"messages"`
 }
 
 type encoder func([]session.Message, wire.Options) (jsontext.Value, error)

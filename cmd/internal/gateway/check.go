@@ -14,10 +14,10 @@ import (
 
 // Finding is a result of reading or trying something that the configuration of serve names.
 type Finding struct {
-	Setting string `json:"setting"`
-	Found   string `json:"found"` // "" if serve does not start so
-	Problem string `json:"problem,omitzero"`
-	Err     error  `json:"-"` // nil without a problem
+	Setting string `json:"setting"`          // key of the configuration
+	Found   string `json:"found"`            // the value or file that is there; empty with a problem
+	Problem string `json:"problem,omitzero"` // why "serve" does not start
+	Err     error  `json:"-"`                // nil without a problem
 }
 
 // Finds makes the finding about a setting.

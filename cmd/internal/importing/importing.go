@@ -23,29 +23,36 @@ import (
 
 // Document is the JSON document of import.
 type Document struct {
-	Sessions  []importedSession `json:"sessions"`
-	Files     int               `json:"files"`     // that were looked at
-	Unchanged int               `json:"unchanged"` // sessions of them that are known as they were
-	Read      int               `json:"read"`      // of the files; the others are as they were by size and time
-	Failed    []failedFile      `json:"failed"`
+	Sessions []importedSession `json:"sessions"` // one entry for each session that was found
+	// Files, conversation folders and sessions of a database that were checked.
+	Files     int `json:"files"`
+	Unchanged int `json:"unchanged"` // how many of them are known sessions without a change
+	// How many of them had to be read; the others are as they were, by size and time.
+	Read   int          `json:"read"`
+	Failed []failedFile `json:"failed"` // files that could not be read; the others were imported
 }
 
 type importedSession struct {
-	Source   string          `json:"source"`
-	ID       string          `json:"id,omitzero"`
-	Format   string          `json:"format,omitzero"`
-	Messages int             `json:"messages"`         // of the file
-	Added    int             `json:"added"`            // of them new in the store
-	Updated  int             `json:"updated"`          // of them that have grown since
-	Aside    string          `json:"aside,omitzero"`   // id that the session that was there has now
-	Skipped  string          `json:"skipped,omitzero"` // why nothing was imported
-	Damaged  []format.Damage `json:"damaged"`
+	// Path of its file or its folder; for a session in a store of OpenCode the path, "#", and the
+	// id.
+	Source   string `json:"source"`
+	ID       string `json:"id,omitzero"`     // its id in the store
+	Format   string `json:"format,omitzero"` // format of the file, if it was read
+	Messages int    `json:"messages"`        // messages of the file's log
+	Added    int    `json:"added"`           // how many of them are new in the store
+	// How many of them were there and have changed since, such as a call that ended.
+	Updated int `json:"updated"`
+	// With "--update": the new id of the session that was there, because its past was rewritten.
+	Aside   string `json:"aside,omitzero"`
+	Skipped string `json:"skipped,omitzero"` // why it was not imported
+	// The pieces of the file that were skipped; empty for a file that was not read again.
+	Damaged []format.Damage `json:"damaged"`
 }
 
 // failedFile is a file that could not be read.
 type failedFile struct {
-	Source string `json:"source"`
-	Error  string `json:"error"`
+	Source string `json:"source"` // its path; empty if the error names it
+	Error  string `json:"error"`  // what is wrong
 }
 
 // New is a run of import into a store.

@@ -19,56 +19,72 @@ import (
 // Document is the JSON document of replay.
 type Document struct {
 	extent
-	// Unit of bills: "USD", or "Mtok" for millions of tokens at the input price.
+	// Unit of bills: "USD", or "Mtok", millions of tokens at the input price, if the price of some
+	// session's model is unknown or "--prices reference" was chosen.
 	Unit     string `json:"unit"`
-	Prices   string `json:"prices"`
-	Baseline string `json:"baseline"`
-	// RecordedBill is what the sessions took as they were recorded.
-	RecordedBill recordedBill     `json:"recordedBill"`
-	Policies     []replayedPolicy `json:"policies"`
-	Base         lab.BaseCost     `json:"base"` // what system prompt and tools cost under the baseline
-	Recorded     []replayedOne    `json:"recorded"`
-	Skipped      []lab.Skipped    `json:"skipped"`
-	Subject      string           `json:"subject,omitzero"`
-	Gains        []lab.Change     `json:"gains"`
-	Losses       []lab.Change     `json:"losses"`
-	Advice       *lab.Advice      `json:"advice,omitzero"`
-	// Unadvised says why there is no advice.
-	Gaps      []lab.Gap           `json:"gaps,omitzero"`
-	Unadvised string              `json:"unadvised,omitzero"`
-	Products  []lab.ProductAdvice `json:"products,omitzero"`
+	Prices   string `json:"prices"`   // which prices were used, as a sentence
+	Baseline string `json:"baseline"` // name of the policy that bills are relative to
+	// The bill of the sessions as recorded, by the reports in their logs, always in US dollars; the
+	// first row of the table.
+	RecordedBill recordedBill `json:"recordedBill"`
+	// The policies, in the order in which they were named.
+	Policies []replayedPolicy `json:"policies"`
+	// The bill, under the baseline, for system prompt and declarations of tools, which every
+	// request carries.
+	Base     lab.BaseCost  `json:"base"`
+	Recorded []replayedOne `json:"recorded"` // the sessions
+	Skipped  []lab.Skipped `json:"skipped"`  // files that could not be replayed
+	// The policy that "gains" and "losses" are about: the recommended one, otherwise the one that
+	// came closest.
+	Subject string       `json:"subject,omitzero"`
+	Gains   []lab.Change `json:"gains"`           // the sessions that it helps most, five at most
+	Losses  []lab.Change `json:"losses"`          // the sessions that it hurts most, five at most
+	Advice  *lab.Advice  `json:"advice,omitzero"` // the recommendation
+	// Winnow against the best simple policies, or mixtures of two, at as many missed steps.
+	Gaps      []lab.Gap `json:"gaps,omitzero"`
+	Unadvised string    `json:"unadvised,omitzero"` // why there is no advice
+	// Products of these sessions that read no winnow.jsonc.
+	Products []lab.ProductAdvice `json:"products,omitzero"`
 	choices
 }
 
 // extent is how much was replayed.
 type extent struct {
-	Sessions int `json:"sessions"`
-	Steps    int `json:"steps"`
-	// Sources is how many sources the sessions have; intervals are over By.
-	Sources int    `json:"sources"`
-	By      string `json:"by,omitzero"`
+	Sessions int `json:"sessions"` // how many sessions were replayed
+	Steps    int `json:"steps"`    // how many steps were replayed
+	// How many sources the sessions have: projects, authors, or groups that "--sources" names.
+	Sources int `json:"sources"`
+	// The units that intervals are over, and that are held out in turn: "sources", or "sessions" if
+	// there are fewer than three sources.
+	By string `json:"by,omitzero"`
 }
 
 // choices are judged on other sessions than they were made on.
 type choices struct {
-	Holdout  []heldOut `json:"holdout,omitzero"`
-	Unheld   string    `json:"unheld,omitzero"`   // why there are none
-	InSample []string  `json:"inSample,omitzero"` // chosen on the very sessions that they are judged on
+	// With "--holdout", for each sweep, or for all policies but the baseline: the worth of choosing
+	// on sessions that it was not chosen on.
+	Holdout []heldOut `json:"holdout,omitzero"`
+	Unheld  string    `json:"unheld,omitzero"` // why nothing could be held out
+	// Without "--holdout", the best value of each sweep, chosen on the very sessions of the table.
+	InSample []string `json:"inSample,omitzero"`
 }
 
 // relativeBill is a bill relative to the baseline's, with the interval in which it would lie nine
 // times in ten.
 type relativeBill struct {
-	Relative float64 `json:"relative"`
-	Low      float64 `json:"low"`
-	High     float64 `json:"high"`
+	Relative float64 `json:"relative"` // the bill as a multiple of the baseline's
+	// Lower end of its 90 % interval, by 1,000 draws of sources with replacement, the same on each
+	// run; "relative" itself if there is one session.
+	Low  float64 `json:"low"`
+	High float64 `json:"high"` // upper end of that interval
 }
 
 // missedSteps are the missed steps in 100, with their interval.
 type missedSteps struct {
+	// Steps, in a hundred, that needed hidden text.
 	MissedStepsPer100 float64 `json:"missedStepsPer100"`
-	MissedStepsLow    float64 `json:"missedStepsLow"`
-	MissedStepsHigh   float64 `json:"missedStepsHigh"`
+	MissedStepsLow    float64 `json:"missedStepsLow"`  // lower end of its 90 % interval
+	MissedStepsHigh   float64 `json:"missedStepsHigh"` // upper end of its 90 % interval
 }
 
 // estimate is both figures of a policy.
@@ -84,16 +100,24 @@ func estimateOf(ratio float64, within lab.Range, missed float64, missedWithin la
 
 // heldOut is a choice judged on sessions that were held out of it.
 type heldOut struct {
-	Of       string  `json:"of,omitzero"`
-	Name     string  `json:"name"`
+	Of string `json:"of,omitzero"` // the sweep
+	// Its name in tables and pictures, which show it in place of the sweep.
+	Name string `json:"name"`
+	// How many missed steps in 100 were allowed on the sessions that it was chosen on: "--regrets",
+	// or the number behind the sweep, with one choice for each.
 	Bearable float64 `json:"bearable"`
 	estimate
-	Region      *region    `json:"region,omitzero"`
-	ToAlone     float64    `json:"toAlone,omitzero"`
-	ToAloneLow  float64    `json:"toAloneLow,omitzero"`
-	ToAloneHigh float64    `json:"toAloneHigh,omitzero"`
-	InSample    lab.Fold   `json:"inSample"`
-	Folds       []lab.Fold `json:"folds"`
+	Region *region `json:"region,omitzero"` // the same where a miss brings back a region alone
+	// The bill as a multiple of that of compaction alone.
+	ToAlone     float64 `json:"toAlone,omitzero"`
+	ToAloneLow  float64 `json:"toAloneLow,omitzero"`  // lower end of the interval of "toAlone"
+	ToAloneHigh float64 `json:"toAloneHigh,omitzero"` // upper end of the interval of "toAlone"
+	// The choice that would be made on all sessions, with its figures on these very sessions;
+	// nothing is held out of it, so it has no "heldOut".
+	InSample lab.Fold `json:"inSample"`
+	// One entry for each source that was held out: the choice on the others, with its figures on
+	// this one.
+	Folds []lab.Fold `json:"folds"`
 }
 
 func heldOutOf(choices []lab.Choice) (all []heldOut) {
@@ -107,10 +131,9 @@ func heldOutOf(choices []lab.Choice) (all []heldOut) {
 
 // recordedBill is what sessions took by the reports in their logs, always in US dollars.
 type recordedBill struct {
-	Cost *float64 `json:"cost"` // null where nothing is known
+	Cost *float64 `json:"cost"` // US dollars for all requests; null if nothing is known
 	lab.Paid
-	// Differs says why the baseline's bill is another one.
-	Differs []string `json:"differs"`
+	Differs []string `json:"differs"` // why the baseline's bill differs, sentences with figures
 }
 
 func recordedOf(p lab.Paid, differs []string) recordedBill {
@@ -123,63 +146,74 @@ func recordedOf(p lab.Paid, differs []string) recordedBill {
 
 // replayedPolicy is a policy over all sessions.
 type replayedPolicy struct {
-	Name   string   `json:"name"`
-	Group  string   `json:"group,omitzero"`
+	Name  string `json:"name"`           // its name
+	Group string `json:"group,omitzero"` // the "--sweep" that it belongs to
+	// Tokens in place of the model's own window, -1 for no limit.
 	Window int      `json:"window,omitzero"`
-	Bill   float64  `json:"bill"`
-	Billed lab.Bill `json:"billed"`
+	Bill   float64  `json:"bill"`   // the bill of all sessions
+	Billed lab.Bill `json:"billed"` // the same by purpose
 	relativeBill
 	spread
 	missedSteps
+	// Items, in a hundred steps, that these steps needed; those of one file, which one read gives
+	// back, are one.
 	MissedItemsPer100 float64 `json:"missedItemsPer100"`
-	LostEditsPer100   float64 `json:"lostEditsPer100"`
-	LostInputsPer100  float64 `json:"lostInputsPer100"`
-	Lambda            lambda  `json:"lambda"`
-	Region            *region `json:"region,omitzero"`
-	Regrets           int     `json:"regrets"`
-	RegretsPer100     float64 `json:"regretsPer100"`
+	// Edits, in a hundred steps, whose old text stands only in hidden text; they are not billed.
+	LostEditsPer100 float64 `json:"lostEditsPer100"`
+	// Identifiers and paths in arguments of calls, in a hundred steps, that stand only in hidden
+	// text; they are not billed.
+	LostInputsPer100 float64 `json:"lostInputsPer100"`
+	Lambda           lambda  `json:"lambda"`          // the relative bill if an agent that sees less works longer
+	Region           *region `json:"region,omitzero"` // the same policy where a miss brings back a region
+	Regrets          int     `json:"regrets"`         // missed items
+	// The same as "missedItemsPer100", by an older name.
+	RegretsPer100 float64 `json:"regretsPer100"`
 	prompts
-	Commits     int `json:"commits"`
-	Compactions int `json:"compactions"`
-	Over        int `json:"over"`
+	Commits     int `json:"commits"`     // how often elisions were committed
+	Compactions int `json:"compactions"` // how often the session was compacted
+	Over        int `json:"over"`        // steps whose prompt was larger than the window
 	rises
 }
 
 // prompts are the tokens of all prompts, those of the largest, and the share read from the cache.
 type prompts struct {
-	Tokens   int     `json:"tokens"`
-	Largest  int     `json:"largest"`
-	HitShare float64 `json:"hitShare"`
+	Tokens   int     `json:"tokens"`   // tokens of all prompts
+	Largest  int     `json:"largest"`  // tokens of the largest prompt
+	HitShare float64 `json:"hitShare"` // share of the tokens that the cache served
 }
 
 // spread is how the relative bills of sessions differ.
 type spread struct {
-	Mean    float64 `json:"mean"`
-	P10     float64 `json:"p10"`
-	P50     float64 `json:"p50"`
-	P90     float64 `json:"p90"`
+	Mean float64 `json:"mean"` // the mean of the sessions' own ratios
+	P10  float64 `json:"p10"`  // the 10th percentile of the sessions' own ratios
+	P50  float64 `json:"p50"`  // the 50th percentile of them
+	P90  float64 `json:"p90"`  // the 90th percentile of them
+	// The bill as a multiple of the cheapest one with knowledge of the future.
 	ToBound float64 `json:"toBound,omitzero"`
 }
 
 // rises counts the sessions whose bill rose; Worse2 and WorseBy2 are those by more than 2 %.
 type rises struct {
-	Worse    int     `json:"worse"`
-	Worse2   int     `json:"worse2"`
-	WorseBy2 int     `json:"worseBy2"`
-	Worst    float64 `json:"worst"`
+	Worse    int     `json:"worse"`    // sessions whose bill is higher than the baseline's
+	Worse2   int     `json:"worse2"`   // sessions whose bill is higher by more than 2 %
+	WorseBy2 int     `json:"worseBy2"` // "worse2" by an older name
+	Worst    float64 `json:"worst"`    // the largest increase, as a share
 }
 
 // lambda is the relative bill if an agent makes so many more steps for each 1,000 tokens removed.
 type lambda struct {
-	None      float64  `json:"0"`
-	Some      float64  `json:"0.27"`
-	Much      float64  `json:"1.03"`
-	BreakEven *float64 `json:"breakEven"` // null where nothing is removed
+	None float64 `json:"0"`    // with no extra step for each 1,000 tokens removed
+	Some float64 `json:"0.27"` // with 0.27 extra steps for each 1,000 tokens removed
+	Much float64 `json:"1.03"` // with 1.03 extra steps for each 1,000 tokens removed
+	// Extra steps that take away all that is saved, negative if nothing is saved; null if nothing
+	// is removed.
+	BreakEven *float64 `json:"breakEven"`
 }
 
 // region is a policy where a miss brings back a region alone.
 type region struct {
 	estimate
+	// Items, in a hundred steps, that these steps needed.
 	MissedItemsPer100 float64 `json:"missedItemsPer100"`
 }
 
@@ -192,18 +226,21 @@ func regionOf(s *lab.Standing) *region {
 
 // replayedOne is one session.
 type replayedOne struct {
-	ID       string        `json:"id"`
-	Name     string        `json:"name"`
-	Path     string        `json:"path,omitzero"`
-	Source   string        `json:"source,omitzero"`
-	Product  string        `json:"product,omitzero"`
-	Model    string        `json:"model,omitzero"`
-	Steps    int           `json:"steps"`
-	Tokens   int           `json:"tokens"`
-	Base     int           `json:"base"`
-	Damaged  int           `json:"damaged,omitzero"`
-	Cost     *float64      `json:"cost"` // as recorded, in US dollars; null where nothing is known
-	Bound    float64       `json:"bound,omitzero"`
+	ID      string `json:"id"`               // id of the session
+	Name    string `json:"name"`             // its name
+	Path    string `json:"path,omitzero"`    // its path
+	Source  string `json:"source,omitzero"`  // its source
+	Product string `json:"product,omitzero"` // its product
+	Model   string `json:"model,omitzero"`   // its model
+	Steps   int    `json:"steps"`            // model requests
+	Tokens  int    `json:"tokens"`           // tokens of the log
+	// Tokens of system prompt and tools, derived from its usage, or assumed.
+	Base    int `json:"base"`
+	Damaged int `json:"damaged,omitzero"` // pieces of the file that could not be read
+	// US dollars as recorded, the same as in "inspect"; null if nothing is known.
+	Cost  *float64 `json:"cost"`
+	Bound float64  `json:"bound,omitzero"` // the cheapest bill with knowledge of the future
+	// One entry for each policy, in the order of "policies".
 	Outcomes []lab.Outcome `json:"outcomes"`
 }
 

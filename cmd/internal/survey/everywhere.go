@@ -22,47 +22,6 @@ import (
 	"github.com/winnowhq/winnow/text/visible"
 )
 
-// Computer is the JSON document of list --everywhere.
-type Computer struct {
-	Sessions []onComputer `json:"sessions"`
-	Products []sumOf      `json:"products"` // the costliest first
-	Projects []sumOf      `json:"projects"`
-	Total    sumOf        `json:"total"`
-	Problems []unread     `json:"problems"`
-	Page     string       `json:"page,omitzero"` // path of the page for a browser
-}
-
-// onComputer is one session where its product keeps it.
-type onComputer struct {
-	discover.Found
-	Updated session.Millis `json:"updated"`
-	// Cut says that the session also has requests on other days, which tokens and cost leave out.
-	Cut bool `json:"cut,omitzero"`
-}
-
-// sumOf is what some sessions come to.
-type sumOf struct {
-	Name      string `json:"name"`
-	Sessions  int    `json:"sessions"`  // sub-agents not among them
-	SubAgents int    `json:"subAgents"` // sessions that work for another
-	Bytes     int64  `json:"bytes"`
-	Tokens    int    `json:"tokens"`
-	// Cost of those requests whose cost is known, nil where there were some and none is.
-	Cost *float64 `json:"cost"`
-	// Whether one of them is an estimate.
-	TokensEstimated bool `json:"tokensEstimated"`
-	CostEstimated   bool `json:"costEstimated"`
-	// Uncosted is how many of them have requests that the cost is without: of a model without a
-	// price, or without a report.
-	Uncosted int `json:"uncosted"`
-}
-
-// unread is a file or folder that could not be read.
-type unread struct {
-	Path   string `json:"path"`
-	Reason string `json:"reason"`
-}
-
 // Flags are those of list.
 type Flags struct {
 	On    bool

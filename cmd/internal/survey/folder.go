@@ -23,22 +23,25 @@ import (
 
 // FolderInspection is the JSON document of inspect for a folder.
 type FolderInspection struct {
-	Source   string          `json:"source"`
-	Sessions []sessionInFile `json:"sessions"` // the fullest window first
-	Problems []unread        `json:"problems"` // what could not be read
+	Source   string          `json:"source"`   // the folder as it was given
+	Sessions []sessionInFile `json:"sessions"` // every session below it, the fullest window first
+	// Files that could not be read; the exit code is then 4, or 1 if nothing could be read.
+	Problems []unread `json:"problems"`
 }
 
 // sessionInFile is one session below a folder.
 type sessionInFile struct {
-	Path     string `json:"path"` // below the folder
-	Format   string `json:"format"`
-	Title    string `json:"title,omitzero"`
-	Model    string `json:"model"`
-	Messages int    `json:"messages"`
-	Tokens   int    `json:"tokens"`       // of the whole log
-	Window   int    `json:"windowTokens"` // of what counts now, including the system prompt and tools if they are known
-	Usable   int    `json:"usable"`       // 0 is unlimited
-	Damaged  int    `json:"damaged"`      // how many pieces could not be read
+	// Its path below the folder; for a database its name, "#", and the id.
+	Path     string `json:"path"`
+	Format   string `json:"format"`         // name of the format
+	Title    string `json:"title,omitzero"` // title of the session
+	Model    string `json:"model"`          // "provider/id" of the model that reads it
+	Messages int    `json:"messages"`       // messages, as "counts.messages" of "inspect"
+	Tokens   int    `json:"tokens"`         // tokens of the whole log
+	// Tokens of the window, including system prompt and tools if they are known.
+	Window  int `json:"windowTokens"`
+	Usable  int `json:"usable"`  // tokens that may be used; 0 is unlimited
+	Damaged int `json:"damaged"` // how many pieces could not be read
 }
 
 // share is how much of the usable window is taken, 0 if it is unlimited.

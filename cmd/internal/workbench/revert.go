@@ -17,15 +17,20 @@ import (
 
 // Reversion is the JSON document of revert.
 type Reversion struct {
-	From     string   `json:"from"`              // id of the session that was reverted
-	Session  string   `json:"session,omitzero"`  // id of the one to continue with
-	Message  string   `json:"message,omitzero"`  // the user's message before which it ends
-	Snapshot string   `json:"snapshot,omitzero"` // what the files were brought back to
-	Before   string   `json:"before,omitzero"`   // the snapshot of the files as they were
-	Changed  []string `json:"changed"`           // files that were written or removed
-	Kept     []string `json:"kept"`              // files that came later and stayed, see told
-	Back     string   `json:"back,omitzero"`     // the command that brings the files back to where they were
-	Dry      bool     `json:"dry,omitzero"`
+	From string `json:"from"` // id of the session that was reverted; it stays as it was
+	// Id of the session to continue with; omitted with "--dry-run" and "--snapshot".
+	Session string `json:"session,omitzero"`
+	Message string `json:"message,omitzero"` // id of the user's message before which it ends
+	// Hash of the snapshot to which the files were restored; omitted if there is none, and with
+	// "--keep-files".
+	Snapshot string `json:"snapshot,omitzero"`
+	Before   string `json:"before,omitzero"` // hash of the snapshot of the files as they were
+	// Files that were written or removed, or with "--dry-run" would be.
+	Changed []string `json:"changed"`
+	// Newer files that stayed, because they are ignored or were too large for a snapshot.
+	Kept []string `json:"kept"`
+	Back string   `json:"back,omitzero"` // the command that restores the files as they were before
+	Dry  bool     `json:"dry,omitzero"`  // true with "--dry-run"
 }
 
 // RevertFlags are those of revert.

@@ -32,9 +32,9 @@ type Absent struct {
 
 // denial is something that was not done because nobody could be asked.
 type denial struct {
-	Tool   string `json:"tool"`
-	Action string `json:"action"` // read, write, run, fetch
-	Target string `json:"target"`
+	Tool   string `json:"tool"`   // the tool
+	Action string `json:"action"` // "read", "write", "run" or "fetch"
+	Target string `json:"target"` // the path, command or address
 }
 
 func (n *Absent) Ask(_ context.Context, want agent.Permission) error {
@@ -84,29 +84,34 @@ func lastLine(text string) string {
 
 // Ran is the last line of run --json: what came of it.
 type Ran struct {
-	Type      string         `json:"type"` // "outcome"
-	SessionID string         `json:"sessionID"`
-	Time      session.Millis `json:"time"`
-	Outcome   string         `json:"outcome"` // done, length, refused, interrupted, steps, failed
-	Text      string         `json:"text"`    // of the last answer
-	Model     string         `json:"model"`
-	Steps     int            `json:"steps"`             // answers
-	Summaries int            `json:"summaries"`         // requests for them
-	Failed    int            `json:"failed"`            // requests that were paid for in vain
-	Usage     session.Usage  `json:"usage"`             // of all of them
-	Cost      *float64       `json:"cost"`              // US dollars, of those of known cost; null where it is of none
-	Unpriced  int            `json:"unpriced,omitzero"` // of how many it is not known
-	Session   RanBefore      `json:"session"`           // the session since it began
-	Denied    []denial       `json:"denied"`
-	Error     string         `json:"error,omitzero"`
-	Resume    string         `json:"resume,omitzero"` // the command that continues, if one can
+	Type      string         `json:"type"`      // "outcome"
+	SessionID string         `json:"sessionID"` // id of the session, for "winnow run --session"
+	Time      session.Millis `json:"time"`      // when the run ended
+	// "done", "length" (the last answer was cut off), "refused" (by the provider), "steps"
+	// ("--max-steps" is used up), "interrupted" or "failed".
+	Outcome   string        `json:"outcome"`
+	Text      string        `json:"text"`      // text of the last answer
+	Model     string        `json:"model"`     // the model that was asked
+	Steps     int           `json:"steps"`     // answers of this run
+	Summaries int           `json:"summaries"` // requests of this run for summaries
+	Failed    int           `json:"failed"`    // failed requests of this run that were billed
+	Usage     session.Usage `json:"usage"`     // the usage of all requests of this run
+	// US dollars for all requests of this run; null if no price is known.
+	Cost *float64 `json:"cost"`
+	// How many have an unknown cost, which "cost" does not include.
+	Unpriced int       `json:"unpriced,omitzero"`
+	Session  RanBefore `json:"session"`         // the totals of the session since it began
+	Denied   []denial  `json:"denied"`          // calls that were denied because there is nobody to ask
+	Error    string    `json:"error,omitzero"`  // the error, as a sentence
+	Resume   string    `json:"resume,omitzero"` // the command that resumes the session
 }
 
 // RanBefore is what a session took since it began.
 type RanBefore struct {
-	Steps    int      `json:"steps"`
-	Cost     *float64 `json:"cost"`
-	Unpriced int      `json:"unpriced,omitzero"`
+	Steps int      `json:"steps"` // answers
+	Cost  *float64 `json:"cost"`  // US dollars; null if no price is known
+	// How many have an unknown cost, which "cost" does not include.
+	Unpriced int `json:"unpriced,omitzero"`
 }
 
 // Telling prints what an agent does while it does it: with --json a line for each event, otherwise
@@ -259,25 +264,28 @@ func (t *Telling) budget(e winnow.Event) {
 
 // Happened is one line of run --json about the loop.
 type Happened struct {
-	Type      agent.EventType `json:"type"`
-	SessionID string          `json:"sessionID"`
-	Time      session.Millis  `json:"time"`
-	Step      int             `json:"step"`             // 1 for the first of this run
-	Text      string          `json:"text,omitzero"`    // of delta, call.progress and notice; of waiting why
-	Wait      float64         `json:"wait,omitzero"`    // of waiting: seconds
-	Message   string          `json:"message,omitzero"` // id of the answer
-	Call      *calledTool     `json:"call,omitzero"`
+	Type      agent.EventType `json:"type"`      // the type of the event, see below
+	SessionID string          `json:"sessionID"` // id of the session
+	Time      session.Millis  `json:"time"`      // when it happened
+	Step      int             `json:"step"`      // 1 for the first request of this run
+	// The text of "delta", "call.progress", "title.failed" and "notice"; for "waiting", why it
+	// waits.
+	Text    string      `json:"text,omitzero"`
+	Wait    float64     `json:"wait,omitzero"`    // for "waiting": seconds
+	Message string      `json:"message,omitzero"` // id of the answer
+	Call    *calledTool `json:"call,omitzero"`    // the call
 }
 
 // calledTool is a call as it is now.
 type calledTool struct {
-	ID     string         `json:"id"`   // as the provider named it
-	Part   string         `json:"part"` // id
-	Tool   string         `json:"tool"`
-	Status session.Status `json:"status"`
-	Title  string         `json:"title,omitzero"`  // for people
-	Input  jsontext.Value `json:"input,omitzero"`  // the arguments
-	Output string         `json:"output,omitzero"` // of a call that ended: what the model is told
+	ID     string         `json:"id"`             // its id, as the provider named it
+	Part   string         `json:"part"`           // id of its part
+	Tool   string         `json:"tool"`           // name of the tool
+	Status session.Status `json:"status"`         // "running", "completed" or "error"
+	Title  string         `json:"title,omitzero"` // a title for people
+	Input  jsontext.Value `json:"input,omitzero"` // the arguments
+	// For a call that ended: the text that the model is told.
+	Output string `json:"output,omitzero"`
 }
 
 // happened prints what the loop does.

@@ -409,21 +409,25 @@ export interface Begin {
 
 /** Bill sums up requests to models. */
 export interface Bill {
+  /** how many requests */
   requests: number;
+  /** the usage of those that report it */
   usage: SessionUsage;
-  /** US dollars, of those requests whose cost is known: at least so much */
-  cost: number | null;
   /**
-   * Unpriced is how many took tokens at a price that nobody knows, and Unreported how many say
-   * nothing that can be of what they took.
+   * US dollars for those whose cost is known: a lower bound if others are unpriced or unreported;
+   * null if none is known.
    */
+  cost: number | null;
+  /** requests that used tokens at an unknown price */
   unpriced?: number;
+  /** requests without a plausible report of their usage */
   unreported?: number;
   /**
-   * Logged is what the log itself says that they cost, and Counted what Cost says of the same
-   * requests. A log that prices nothing leaves both 0.
+   * US dollars that the log itself states for some of them; given if it differs from "counted" by
+   * a cent.
    */
   logged?: number;
+  /** the share of "cost" for the same requests as "logged" */
   counted?: number;
 }
 
@@ -432,50 +436,50 @@ export interface Bill {
  * bill, but for rounding.
  */
 export interface BillSplit {
-  /** of prompts, from the provider's cache */
+  /** prompts that were read from the provider's cache */
   read: number;
-  /** of prompts, to the cache */
+  /** prompts that were written to the provider's cache */
   write: number;
-  /** of prompts, neither */
+  /** Prompts that were neither read from the cache nor written to it. */
   input: number;
   /** answers, with their reasoning */
   output: number;
-  /**
-   * Other is for searches of the web, and for requests of which the log tells a price and nothing
-   * else.
-   */
+  /** Searches of the web, and requests that the log prices without a usage. */
   other?: number;
 }
 
 /** Sums are the bills of a session, by what was paid for. */
 export interface BillSums {
-  /** of the session's own log */
+  /** for the session's own log */
   steps: Bill;
-  /** that stand for its past */
+  /** for summaries of its past */
   summaries?: Bill;
-  /** sub-agents whose requests the same log tells of */
+  /** for sub-agents in the same file */
   agents?: Bill;
   /**
-   * paid for, and no part of the session: branches that were left, answers that the log does not
-   * have
+   * For requests that are not part of the session: abandoned branches, answers that the log does
+   * not have.
    */
   left?: Bill;
-  /** in vain */
+  /** for failed requests */
   failed?: Bill;
 }
 
 /** Verdict says whether a session still fits. */
 export interface BudgetVerdict {
-  /** Overflow says that it does not. */
+  /** whether the window does not fit */
   overflow: boolean;
-  /**
-   * Total is what was counted, Usable what it was held against: the budget or the threshold below
-   * it.
-   */
+  /** tokens that were counted */
   total: number;
+  /** Tokens that they were compared with: the budget, or the threshold below it. */
   usable: number;
-  /** Code is the reason as a word, Reason as a sentence for people. */
+  /**
+   * The reason as a word: "fits", "overflow", "auto-off" (it overflows, and "compaction.auto" is
+   * off, so nothing is folded), "doubtful-reports" (the report cannot be of one request),
+   * "unknown-limits" (no limit is known), "unlimited" (the configuration says that there is none).
+   */
   code: string;
+  /** the reason as a sentence */
   reason: string;
 }
 
@@ -551,16 +555,22 @@ export interface EditDistillation {
  * also when it was so already.
  */
 export interface EditTarget {
-  /** as it was given */
+  /** the target as it was given */
   target: string;
+  /** short name of the part that it names */
   handle?: string;
+  /** id of the part that it names */
   part?: string;
+  /** whether it is now as requested */
   ok: boolean;
-  /** why not; Already when there was nothing to do */
+  /**
+   * Why not, or a remark: "already", "not-found", "protected", "not-final", "recent",
+   * "before-pivot", "too-large", "not-kept", "undone", "unprofitable", "covers", "bad-input".
+   */
   code?: string;
-  /** the same as a sentence, or what else is to be known */
+  /** the same as a sentence */
   reason?: string;
-  /** tokens that the view has less; negative when something is shown again */
+  /** Tokens by which the view became smaller; negative if something is shown again. */
   saved: number;
 }
 
@@ -802,16 +812,25 @@ export interface Pinned {
 
 /** Carried counts what the engine wrote below a summary. */
 export interface PivotCarried {
+  /** pins */
   pins: number;
+  /** instructions of the user */
   constraints: number;
+  /** messages of the user */
   userMessages: number;
+  /** entries of the list of tasks */
   todos: number;
+  /** skills */
   skills: number;
+  /** files */
   files: number;
+  /** failures */
   failures: number;
-  /** calls and pieces of files, word for word */
+  /** calls and pieces of files, verbatim */
   hot?: number;
+  /** parts that can be recalled */
   recallable: number;
+  /** tokens of all of it */
   tokens: number;
 }
 
@@ -820,22 +839,23 @@ export interface PivotCarried {
  * reads the session. What is not known is nil.
  */
 export interface PivotMoney {
+  /** the model that reads the session */
   model: string;
   /**
-   * Step is what each later step saves: the removed tokens, at the price of reading them from the
-   * cache.
+   * US dollars that each later step saves: the removed tokens, at the price of reading them from
+   * the cache.
    */
   step: number | null;
-  /**
-   * Rewritten is how many tokens after the first change are written to the provider's cache again,
-   * and Rewriting what that costs once, beyond reading them. If the cache is cold, everything is
-   * written anyway, and it costs nothing.
-   */
+  /** Tokens after the first change that are written to the provider's cache again. */
   rewritten: number;
+  /**
+   * US dollars that rewriting costs once, beyond reading these tokens; nothing if the cache is
+   * cold.
+   */
   rewriting: number | null;
-  /** Summary is what the calls for the summary cost. */
+  /** US dollars for the summary calls */
   summary: number | null;
-  /** Steps is after how many steps it has paid for itself, 0 at once; nil if never or unknown. */
+  /** Steps after which it has paid for itself, 0 at once; null for never, or if it is unknown. */
   steps: number | null;
 }
 
@@ -845,99 +865,113 @@ export interface PivotMoney {
  * measures it.
  */
 export interface PivotReceipt {
+  /** its id, which "winnow undo SRC ID" takes */
   id: string;
+  /** id of the session */
   sessionID: string;
+  /** "compaction", "pruning", "restore" or "pin" */
   kind: string;
+  /** when it was made */
   time: number;
+  /** the policy in force */
   policy: string;
   /**
-   * Trigger is why it was made: "manual", "turn" and "step" (one ended), "threshold" (the window
-   * overflows), "rejected" (a request was too long), "cold" (the provider's cache held nothing of
-   * the prompt, so it cost nothing extra), "background" (the window was about to overflow, and the
-   * summary had been written while the work went on), "pays" (it saves more than writing the
-   * prompt again costs), FirstSend, "discard", "distill", "restore", "pin", "imported".
+   * Why it was made: "manual"; "turn" and "step" (one ended); "threshold" (the window overflows);
+   * "rejected" (the provider rejected the request as too long); "background" (the window was about
+   * to overflow, and the summary had been written while the work went on); "cold" (the provider's
+   * cache held nothing of the prompt, so it cost nothing extra); "pays" (it saves more than it
+   * costs to write the prompt to the cache again); "first-send" (no request had it yet, and it
+   * says nothing new); "discard"; "distill"; "restore"; "pin"; or "imported" for a pivot or a
+   * restore that came with a file.
    */
   trigger: string;
-  /** Log is how many messages the log had at the time; 0 if unknown. */
+  /** for a pruning: messages that the log had at the time */
   log?: number;
+  /** messages in the window before */
   messagesBefore: number;
+  /** messages in the window afterwards */
   messagesAfter: number;
+  /** tokens of the rendered view before */
   tokensBefore: number;
+  /** tokens of the rendered view afterwards */
   tokensAfter: number;
-  /** Usable is the budget that the view had to fit; 0 means unlimited. */
+  /** The budget of the view in tokens; omitted if it is unlimited. */
   usable?: number;
   /**
-   * Scale is what was learned of the model by then: its tokens for each that the counter
-   * estimates. All tokens of the receipt are scaled by it. 0 is 1.
+   * Tokens of the model for each that the counter estimates, as learned from reports by then. All
+   * tokens of the receipt are scaled by it; omitted, it is 1.
    */
   scale?: number;
-  /** Of a compaction. */
+  /** id of the marker of the pivot */
   marker?: string;
+  /** id of the message with the summary */
   summary?: string;
+  /** id of the first message that stays verbatim */
   tailStart?: string;
-  /** messages that the summary now represents */
+  /** messages that the summary replaces */
   folded?: number;
   /** messages that stay verbatim */
   tail?: number;
-  /** tokens by kind: user, assistant, reasoning, tool output, tool input, files */
+  /** Tokens that the summary now replaces, by kind as in "tokens.byKind" of "inspect". */
   gone?: Record<string, number>;
+  /** what was carried over under the summary, counted */
   carried?: PivotCarried;
+  /** Who wrote the summary: "offline", "provider/model", or "hook". */
   summarizer?: string;
-  /** of every summary call, the failed ones too */
+  /** The usage that the provider reported for each summary call, even a failed one. */
   usage?: SessionUsage[];
-  /** US dollars, of all calls */
+  /** US dollars for all summary calls */
   cost?: number;
+  /** seconds that it took */
   duration?: number;
-  /** Prepared: the summary was written before it was needed, and Cost recorded then. */
+  /** Whether the summary was written before it was needed; its cost was recorded then. */
   prepared?: boolean;
-  /** what was done to make it fit, what was rejected */
+  /** Sentences: how it was made to fit, which text was rejected, which model was asked instead. */
   notes?: string[];
   /**
-   * Struck are the paths, commands, identifiers and numbers in a model's summary that do not occur
-   * in what it summarises. The summary shows them struck through.
+   * Words that a model wrote into the summary although they occur nowhere in the summarised
+   * messages. The summary shows them struck through.
    */
   struck?: PivotStruck[];
-  /**
-   * Committed are the elisions that were committed with it. Undo removes them, redo commits them
-   * again.
-   */
+  /** The elisions that were committed with it; undo removes them, redo commits them again. */
   committed?: RuleElision[];
   /**
-   * Replaced are the elisions that these replaced: an older summary by a newer one. Undo commits
-   * them again.
+   * The elisions that it replaced, for example a summary by a newer one, or that a restore or a
+   * pin took back; undo brings them back.
    */
   replaced?: RuleElision[];
-  /** TokensBefore − TokensAfter */
+  /** tokens by which the view became smaller */
   saved?: number;
-  /** Rewritten is how many cached tokens a pruning makes the provider write again. */
+  /**
+   * For a pruning: tokens of the messages in the provider's cache that must be written to it
+   * again.
+   */
   rewritten?: number;
-  /** Quoted are the parts that a restore shows again, by id; Pinned is the pin of a pinning. */
+  /** For a restore: ids of the folded parts that are now quoted after the summary. */
   quoted?: string[];
+  /** for a pin: the pin */
   pinned?: RulePin;
   /**
-   * LetGo are the receipts of restores that a compaction had no room to keep: their parts are
-   * folded again.
+   * For a compaction: the receipts of restores whose parts did not fit; these parts are folded
+   * again.
    */
   letGo?: string[];
-  /**
-   * Money is what a compaction or a pruning costs and saves in US dollars, at the price of the
-   * model that reads the session. Unknown amounts are nil.
-   */
+  /** what it saves and costs in US dollars */
   money?: PivotMoney;
   /**
-   * Unbound counts, in what undo and redo return, the parts with reasoning that they left out:
-   * they were made since, and their model takes them only behind the exact prompt that they were
-   * made for. They are shown again when that is turned back.
+   * Parts with reasoning that an undo or redo left out: their model takes reasoning only after the
+   * exact prompt that it was made for. They are shown again when that undo or redo is taken back.
    */
   unbound?: number;
-  /** Undo says how to undo it. */
+  /** the command that takes it back */
   undo?: string;
 }
 
 /** Struck is one claim of a summary that nothing supports. */
 export interface PivotStruck {
-  /** path, command, identifier, number */
+  /** "path", "command", "identifier" or "number" */
   kind: string;
+  /** the words */
   text: string;
 }
 
@@ -1009,56 +1043,73 @@ export interface Rejection {
  * Token figures are estimates by the session's counter.
  */
 export interface Report {
+  /** id of the session */
   id: string;
+  /** title of the session */
   title: string;
+  /** "provider/id" of the model that reads it */
   model: string;
+  /** name of the counter that estimates tokens */
   counter: string;
+  /** the policy in force */
   policy: string;
+  /** Messages: for a file as in "counts", for a session of the store those of its log. */
   messages: number;
   /** model requests */
   steps: number;
+  /** turns of the user */
   turns: number;
+  /** tool calls, counted as "messages" */
   toolCalls: number;
+  /** tool results, counted as "messages" */
   toolResults: number;
+  /** the whole log as it was written, with nothing left out */
   tokens: ReportTokens;
   /**
-   * Cost in US dollars of all requests that the log and its file tell of, at the price of the
-   * model of each: at least so much where Bill says that some are unknown, nil where all of them
-   * are.
+   * US dollars for all requests in the file, each at the price of its own model and counted once;
+   * "bill" has the details. A lower bound if "bill" has requests that are "unpriced" or
+   * "unreported"; null if nothing is known about any of them.
    */
   cost: number | null;
-  /** Bill is the same by what was paid for. */
+  /** the cost by purpose */
   bill: BillSums;
-  /** Unpriced are the models whose price nobody knows, of the requests that the cost is without. */
+  /** The models without a known price, with their service if it is not the usual one. */
   unpriced?: string[];
-  /** Costs says what the money went to, nil where no cost is known. */
-  costs?: ReportCosts;
   /**
-   * Summaries are the calls that were made for summaries, those included that came to nothing and
-   * stand in no log.
+   * The cost by the content that it was paid for, in US dollars; omitted if no cost is known, and
+   * for files that are too large to be held.
    */
+  costs?: ReportCosts;
+  /** Requests to models for summaries, including those that failed and stand in no log. */
   summaries?: ReportSummaryCalls;
+  /** the messages that count now */
   window: ReportWindow;
+  /** Elisions that a rule found and that are not committed. */
   candidates: ReportCandidate[];
-  /** ByRule sums up the candidates, including the unlisted ones, the largest sum first. */
+  /**
+   * Parts that could be left out, by rule, the largest sum first; includes candidates that are not
+   * listed.
+   */
   byRule: ReportRuleSum[];
   /**
-   * Omitted sums up the candidates that are not listed. Only of files too large to be read whole
-   * are any left out.
+   * Candidates that are not listed, by rule: for a file of 64 MB and more only the largest 5,000
+   * are listed.
    */
   omitted?: ReportRuleSum[];
+  /** parts that rules found and let stay */
   refusals: RuleRefusal[];
-  /** Constraints are instructions that the user gave; they survive every pivot word for word. */
+  /** The user's instructions that are in force; every summary keeps them word for word. */
   constraints: string[];
-  /**
-   * Dismissed are sentences that were taken for instructions until somebody said that they are
-   * not. Nothing is done with them.
-   */
+  /** Detected instructions that were dismissed; "winnow protect SRC" lists them with their numbers. */
   dismissed: string[];
+  /** the pins of the session */
   pins: RulePin[];
-  /** Missed is what the agent got back after it had been left out, oldest first. */
+  /**
+   * Content that the agent got back by "winnow recall", or the tool "recall" of "winnow mcp",
+   * after it had been left out, oldest first: "part", "time", and "tokens" of the content.
+   */
   missed?: SessionMissed[];
-  /** Strata is the timeline, one for each message of the log. */
+  /** the timeline, one entry for each message of the log */
   strata: ReportStratum[];
 }
 
@@ -1068,32 +1119,39 @@ export interface ReportCandidate {
   part: string;
   /** id of its message */
   message: string;
+  /**
+   * The field of the part that is left out or shortened: "output", "error", "input",
+   * "attachments", "text", "part".
+   */
   field: string;
   /** name of the rule that found it */
   rule: string;
-  /** why, for people */
+  /** the reason, a sentence */
   because: string;
-  /** ids of the parts that make this one redundant, blanks between them; they stay shown */
+  /** Ids of the parts that make this one redundant, separated by spaces; these parts stay visible. */
   by?: string;
   /**
-   * of reasoning that goes by the rule Rebound: the pivots and prunings that were undone, or made
-   * to count again, since it was made, by their ids, blanks between them
+   * For reasoning with the rule "undo": ids of the compactions and prunings that were undone, or
+   * made to count again, since it was made, separated by spaces.
    */
   of?: string;
-  /** what stands in its place, to the byte, for as long as the elision stands */
+  /** The exact text that stands in its place, for as long as it is left out. */
   shown?: string;
-  /** tokens, with what is shown instead counted */
-  saves: number;
-  /** of the commit; 0 while it is only a candidate */
-  time?: number;
-  tool?: string;
-  target?: string;
-  /** When it may go, in a few words: "with the next request", "pays in about 61 steps". */
-  when?: string;
   /**
-   * Wait is why it is not committed yet, with figures; the zero value is of what goes with the
-   * next request.
+   * Tokens, less those of the text that is shown instead. With the counter that learns from
+   * reported usage each value is rounded, so their sum may differ from that of the view by a few
+   * tokens.
    */
+  saves: number;
+  /** when it was committed; a candidate has no time */
+  time?: number;
+  /** the tool */
+  tool?: string;
+  /** The file, command or address that the tool was called on. */
+  target?: string;
+  /** When it may be left out, in a few words: "with the next request", "pays in about 61 steps". */
+  when?: string;
+  /** why it is not left out with the next request */
   wait?: ScheduleWait;
 }
 
@@ -1110,129 +1168,143 @@ export interface ReportCandidate {
  * is a share of the prompts. Requests of unknown cost are in none of them.
  */
 export interface ReportCosts {
+  /** all requests whose cost is known; "split" divides it */
   total: number;
-  /** Split is the total by what was paid for. */
+  /** the total, divided by use of the provider's cache */
   split: BillSplit;
-  /** the kinds of Tokens.ByKind, and those below */
+  /**
+   * By kind: the kinds of "tokens.byKind", for carrying them, and "system, tools", "answers",
+   * "writing summaries", "sub-agents", "left branches", "in vain", "searches". They add up to
+   * "total".
+   */
   byKind: Record<string, number>;
-  /** carrying inputs and outputs of calls */
+  /** The inputs and outputs of calls, for carrying them, by tool. */
   byTool: Record<string, number>;
-  /** carrying calls that name a path */
+  /** The inputs and outputs of calls, for carrying them, by the path that they name. */
   byFile: Record<string, number>;
+  /** By the model that answered; they add up to "total". */
   byModel: Record<string, number>;
-  /** those with requests, oldest first */
+  /** The turns with requests, oldest first. With "beside" they add up to "total". */
   byTurn: ReportTurnCost[];
   /**
-   * Beside is what was paid for requests of no turn: sub-agents, branches that were left, our own
-   * summaries, requests in vain.
+   * Requests of no turn: sub-agents, abandoned branches, summaries that winnow asked for, failed
+   * requests.
    */
   beside?: number;
-  /** Requests are all of them, oldest first. */
+  /** every request, oldest first */
   requests: ReportRequest[];
 }
 
 /** Cut is a window that the server seems to have and does not tell. */
 export interface ReportCut {
-  /** in a row whose reports stayed the same */
+  /** steps in a row in which that is so */
   steps: number;
-  /** tokens that came in meanwhile, by estimate */
+  /** tokens that were added meanwhile, by estimate */
   appended: number;
-  /** the largest prompt that was reported */
+  /** tokens of the largest prompt that it reported */
   reported: number;
-  /** about what the server's window is: the usual size that is just above */
+  /** About how many tokens its window has: the usual size just above. */
   window: number;
-  /** what was seen, and what to do, for people */
+  /** the observation, and what to do, as a sentence */
   text: string;
 }
 
 /** Explanation says of one part why it is shown, elided, protected or a candidate. */
 export interface ReportExplanation {
+  /** id of the part */
   part: string;
+  /** id of its message */
   message: string;
-  /** Handle is its short name, which every command takes in place of the id. */
+  /** Its short name, which commands accept in place of the id. */
   handle?: string;
+  /** type of the part */
   type: string;
+  /** for a call: the tool */
   tool?: string;
+  /** For a call: the file, command or address that it was called on. */
   target?: string;
-  /** model request that it belongs to, 1-based; 0 before the first */
+  /** The model request that it belongs to, 1-based; 0 before the first. */
   step: number;
-  /** 1-based; 0 before the first */
+  /** its turn, 1-based; 0 before the first */
   turn: number;
-  /** as the log has it */
+  /** its tokens in the log */
   tokens: number;
-  /** as the model sees it; of a folded part that is shown again, its quotation */
+  /** Its tokens in the view; for a folded part that is shown again, those of the quotation. */
   shownTokens: number;
-  /** Zone is where it stands. */
+  /** its zone, as in "strata.zones" of "inspect" */
   zone: string;
-  /**
-   * Rule is the one that elided it, would, or found it and let it stay; empty when none looked at
-   * it.
-   */
+  /** The rule that left it out, would leave it out, or found it and let it stay. */
   rule?: string;
-  /** Because is the reason, a sentence. */
+  /** the reason, a sentence */
   because: string;
-  /** Elisions stand on it, each of another field; Candidates would. */
+  /** The committed elisions of this part, each of another field. */
   elisions: ReportReason[];
+  /** the elisions that rules would make */
   candidates: ReportReason[];
-  /** Candidate is the first of the candidates. */
+  /** the first of the candidates */
   candidate?: RuleElision;
-  /** Refusals are why rules that found it let it stay. */
+  /** why rules that found it let it stay */
   refusals: RuleRefusal[];
-  /**
-   * StandsFor are the parts that were elided because this one shows what they showed;
-   * WouldStandFor those that would be.
-   */
+  /** parts that were left out because this one shows the same */
   standsFor: ReportRef[];
+  /** Parts that would be left out because this one shows the same. */
   wouldStandFor: ReportRef[];
-  /** Kept says what protects it, nil when nothing does. */
+  /** the protection that keeps it */
   kept?: ReportKept;
+  /** whether it is pinned */
   pinned: boolean;
-  /** Quoted says where a part that a summary stands for is shown again, nil where it is not. */
+  /** for a folded part that is shown again: where */
   quoted?: ReportQuoted;
-  /** Undo says how to have it shown whole. */
+  /** the command that shows it whole again */
   undo?: string;
-  /** Text is what the model sees of it now, the result of a tool call or the text of another part. */
+  /** What the model sees of it now: the result of a call, or the text of another part. */
   text: string;
-  /** Pieces are its texts as the log has them and as the model is shown them. */
+  /** its texts; for attachments, names and types */
   pieces: ReportPiece[];
 }
 
 /** Kept says what protects a part. */
 export interface ReportKept {
+  /**
+   * "pin", "tool", "path", "age" (too new for the rule that found it), "turns" (in the last
+   * turns), "newest" (the newest tool output) or "tail" (in the tail of a compaction).
+   */
   by: string;
-  /** What is the name or pattern that matched, or the id of the marker of the compaction. */
+  /** The name or pattern that matched, or the id of the marker. */
   what?: string;
-  /** Switch is the key of the configuration that says so, "" where none does. */
+  /** the configuration key that says so */
   switch?: string;
 }
 
 /** Miss is what a request had to pay for anew because the cache no longer had it. */
 export interface ReportMiss {
+  /**
+   * Why: "model" (another model had answered before), "idle" (a pause longer than the cache
+   * lives), "compaction", "edit" (the past was pruned or changed), "beginning" (not even the
+   * beginning was there, as when tools or the system prompt change, or the provider drops its
+   * cache), "unknown".
+   */
   cause: string;
   /**
-   * Tokens were in the prompt before, and neither model nor provider had less reason than usual to
-   * have them in the cache. What a prompt has for the first time is no miss.
+   * Tokens that the prompt before had already, and that the cache should have had. Tokens that are
+   * new to the prompt are no miss.
    */
   tokens: number;
-  /**
-   * Cost is how much more they cost, in US dollars, than reading them from the cache; 0 where no
-   * price is known.
-   */
+  /** US dollars that they cost beyond reading them from the cache; 0 if no price is known. */
   cost: number;
-  /** Idle is how many milliseconds passed since the request before. */
+  /** milliseconds since the request before */
   idle?: number;
 }
 
 /** Piece is one text of a part: as the log has it, and as the model is shown it. */
 export interface ReportPiece {
+  /** the field of the part, as in an elision */
   field: string;
+  /** the text as in the log */
   log: string;
-  /** "" when nothing of it is */
+  /** The text as the model sees it, or would see it if it were not folded. */
   shown: string;
-  /**
-   * Would is what the model would be shown once the candidates were committed; the same as Shown
-   * when none is about it.
-   */
+  /** The text as the model would see it if the candidates were committed. */
   would: string;
 }
 
@@ -1241,13 +1313,15 @@ export interface ReportPiece {
  * restored or is pinned.
  */
 export interface ReportQuoted {
-  /** that quotes it */
+  /** id of the message that quotes it */
   message: string;
-  /** the receipt of the restore, or the pin */
+  /** id of the receipt of the restore, or of the pin */
   by: string;
+  /** whether it is a pin */
   pin?: boolean;
-  /** of the restore or the pin */
+  /** when it was restored or pinned */
   time: number;
+  /** the command that takes it back */
   undo: string;
 }
 
@@ -1260,138 +1334,173 @@ export interface ReportReason {
   part: string;
   /** id of its message */
   message: string;
+  /**
+   * The field of the part that is left out or shortened: "output", "error", "input",
+   * "attachments", "text", "part".
+   */
   field: string;
   /** name of the rule that found it */
   rule: string;
-  /** why, for people */
+  /** the reason, a sentence */
   because: string;
-  /** ids of the parts that make this one redundant, blanks between them; they stay shown */
+  /** Ids of the parts that make this one redundant, separated by spaces; these parts stay visible. */
   by?: string;
   /**
-   * of reasoning that goes by the rule Rebound: the pivots and prunings that were undone, or made
-   * to count again, since it was made, by their ids, blanks between them
+   * For reasoning with the rule "undo": ids of the compactions and prunings that were undone, or
+   * made to count again, since it was made, separated by spaces.
    */
   of?: string;
-  /** what stands in its place, to the byte, for as long as the elision stands */
+  /** The exact text that stands in its place, for as long as it is left out. */
   shown?: string;
-  /** tokens, with what is shown instead counted */
-  saves: number;
-  /** of the commit; 0 while it is only a candidate */
-  time?: number;
-  /** Covering are the parts that make this one redundant. */
-  covering: ReportRef[];
-  /** Switch is the key of the configuration that turns the rule off. */
-  switch?: string;
   /**
-   * Of an elision that stands: how many steps and turns began since it was committed, as far as
-   * the log has times; the receipt of the commit, "" when there is none, how many parts are shown
-   * with less since that commit, this one included, and the command that takes all of them back.
+   * Tokens, less those of the text that is shown instead. With the counter that learns from
+   * reported usage each value is rounded, so their sum may differ from that of the view by a few
+   * tokens.
    */
+  saves: number;
+  /** when it was committed; a candidate has no time */
+  time?: number;
+  /** the parts that make it redundant */
+  covering: ReportRef[];
+  /** the configuration key that turns the rule off */
+  switch?: string;
+  /** Steps that have begun since it was committed, as far as the log has times. */
   stepsSince: number;
+  /** Turns that have begun since it was committed, as far as the log has times. */
   turnsSince: number;
+  /** id of the receipt of the commit */
   receipt?: string;
+  /** How many parts that commit left out or shortened, including this one. */
   together?: number;
+  /** the command that undoes all of them */
   undo?: string;
-  /** When a candidate may go: with the next request, or what it waits for, with figures. */
+  /** For a candidate: when it may be left out, or what it waits for. */
   when?: string;
   /**
-   * Restored: of a candidate that stood before and was taken back. Only pruning on demand takes it
-   * again.
+   * For a candidate: whether it was left out before and restored. Only pruning on demand leaves it
+   * out again.
    */
   restored?: boolean;
 }
 
 /** Ref names a part of the log for people. */
 export interface ReportRef {
+  /** id of the part */
   part: string;
+  /** its short name */
   handle?: string;
+  /** type of the part */
   type: string;
+  /** for a call: the tool */
   tool?: string;
+  /** For a call: the file, command or address that it was called on. */
   target?: string;
-  /** 0 before the first */
+  /** its step; 0 before the first */
   step: number;
 }
 
 /** Request is one request that a session took. */
 export interface ReportRequest {
+  /** when it was made */
   time: number;
-  /**
-   * Kind is "step", "summary", "agent" or "left" (of what an imported file tells beside its log),
-   * or what else was stored.
-   */
+  /** "step", "summary", "agent" (a sub-agent) or "left" (beside the session). */
   kind: string;
+  /** the model */
   model: string;
+  /** its bill */
   bill: Bill;
-  /** Failed says that it was paid for in vain. */
+  /** whether it was paid for in vain */
   failed?: boolean;
-  /** id of the one that answers it */
+  /** id of the message that answers it */
   message?: string;
-  /** of it, 1-based */
+  /** the turn of that message, 1-based */
   turn?: number;
-  /** of it, 1-based */
+  /** the step of that message, 1-based */
   step?: number;
+  /** its cost, divided as "costs.split" is */
   split?: BillSplit;
-  /** Miss is what the provider's cache no longer had, nil where it had what it could have. */
+  /**
+   * The part of the prompt that the provider's cache no longer had; omitted if it had everything
+   * that it could have had.
+   */
   miss?: ReportMiss;
 }
 
 /** RuleSum sums up candidates of one rule. */
 export interface ReportRuleSum {
+  /** the rule */
   rule: string;
+  /** how many parts */
   parts: number;
-  /** tokens, with what would be shown instead counted */
+  /**
+   * Tokens that it would save to leave them out, less those of the text that would be shown
+   * instead.
+   */
   saves: number;
-  /** When the first of them may go, in a few words; "" where it is not known. */
+  /** When the first of them may be left out, in a few words; omitted if it is not known. */
   when?: string;
 }
 
 /** Stratum is one message in the timeline. */
 export interface ReportStratum {
+  /** id of the message */
   message: string;
+  /** "user" or "assistant" */
   role: string;
-  /** 1-based; 0 before the first */
+  /** its turn, 1-based; 0 before the first */
   turn: number;
-  /** tokens as the log has them */
+  /**
+   * Tokens of the log by zone: "folded", "summary", "pruned", "prunable", "protected", "talk",
+   * "active".
+   */
   zones: Record<string, number>;
   /**
-   * Cost is what the requests that it answers cost, US dollars; 0 where it answers none, or nobody
-   * knows.
+   * US dollars for the requests that it answers; omitted if it answers none, or their cost is
+   * unknown.
    */
   cost?: number;
-  /** Written is the beginning of what the user wrote, of messages that begin a turn. */
+  /** The beginning of the user's text, where a turn begins. */
   written?: string;
-  /** a marker that counts */
+  /** whether it is the marker of an active pivot */
   pivot?: boolean;
-  /** Messages is how many messages it stands for, when that is more than one. */
+  /** How many messages the entry stands for, if more than one. */
   messages?: number;
 }
 
 /** SummaryCalls counts the requests to models for summaries. */
 export interface ReportSummaryCalls {
+  /** how many requests */
   calls: number;
-  /** of them, in vain */
+  /** how many of them failed */
   failed: number;
-  /** of all of them */
+  /** the usage of all of them */
   usage: SessionUsage;
-  /** of those whose cost is known, US dollars; nil where it is of none */
+  /** US dollars for those whose cost is known; null if nothing is known. */
   cost: number | null;
 }
 
 /** Tokens itemises the whole log as it was written, nothing elided. */
 export interface ReportTokens {
+  /** tokens of the whole log */
   total: number;
+  /**
+   * Tokens by kind: "user", "synthetic", "assistant", "reasoning", "tool input", "tool output",
+   * "file", "summary".
+   */
   byKind: Record<string, number>;
-  /** input and output together */
+  /** tokens by tool, input and output together */
   byTool: Record<string, number>;
-  /** of calls that name a path */
+  /** tokens of the calls that name a path, by path */
   byFile: Record<string, number>;
 }
 
 /** TurnCost is what a turn cost: all its requests. */
 export interface ReportTurnCost {
-  /** 1-based; 0 before the first */
+  /** the turn, 1-based; 0 before the first */
   turn: number;
+  /** its requests */
   requests: number;
+  /** their cost */
   cost: number;
 }
 
@@ -1401,59 +1510,60 @@ export interface ReportTurnCost {
  * output up (S001 phase 1), that of balanced cache writes and what came since as well.
  */
 export interface ReportVerdict {
-  /** Overflow says that it does not. */
+  /** whether the window does not fit */
   overflow: boolean;
-  /**
-   * Total is what was counted, Usable what it was held against: the budget or the threshold below
-   * it.
-   */
+  /** tokens that were counted */
   total: number;
+  /** Tokens that they were compared with: the budget, or the threshold below it. */
   usable: number;
-  /** Code is the reason as a word, Reason as a sentence for people. */
-  code: string;
-  reason: string;
-  /** id of the message that it was reported for; "" if it has none */
-  step?: string;
   /**
-   * Stale says that something was left out, or shown again, since: the next report will be another
-   * one.
+   * The reason as a word: "fits", "overflow", "auto-off" (it overflows, and "compaction.auto" is
+   * off, so nothing is folded), "doubtful-reports" (the report cannot be of one request),
+   * "unknown-limits" (no limit is known), "unlimited" (the configuration says that there is none).
    */
+  code: string;
+  /** the reason as a sentence */
+  reason: string;
+  /** id of the message that it was reported for */
+  step?: string;
+  /** Whether something was left out, or shown again, since: the next report will be another one. */
   stale?: boolean;
 }
 
 /** Window is what counts now. */
 export interface ReportWindow {
+  /** messages in the window */
   messages: number;
-  /** rendered */
+  /** their tokens, as rendered */
   tokens: number;
-  /**
-   * Overhead is what system prompt and tools take, learned from the first reported step; 0 is
-   * unknown.
-   */
+  /** Tokens of system prompt and tools, derived from the first reported step; 0 is unknown. */
   overhead: number;
-  /** of the model; 0 is unknown */
+  /** tokens that the model accepts; 0 is unknown */
   context: number;
-  /** 0 is unlimited */
+  /** tokens that may be used; 0 is unlimited */
   usable: number;
   /**
-   * Overflow is what Verdict says, unless it is stale; without one, that messages and overhead
-   * together are over the usable budget, under balanced that they meet it.
+   * Whether it overflows: by "window.verdict", unless that is stale; without one, whether tokens
+   * and overhead together are over the usable budget (under "balanced", reach it).
    */
   overflow: boolean;
   /**
-   * Verdict is the policy's own on the newest report, nil where the window has none. What the next
-   * request will be is Tokens and Overhead.
+   * The judgement of the policy in force about the newest usage that was reported in the window,
+   * by its own formula: "classic" and "aggressive" add input, cache reads and output, "balanced"
+   * cache writes and an estimate of later messages as well. The size of the next request is
+   * "window.tokens" and "window.overhead".
    */
   verdict?: ReportVerdict;
-  /** Cut is set where the server seems to drop the beginning of prompts without a word. */
-  cut?: ReportCut;
-  /** about the limits, where they were assumed */
-  reason?: string;
   /**
-   * Elided counts the parts of the window that are shown with less, and ElidedTokens what that
-   * saves.
+   * A sign that the server drops the beginning of prompts: while the log grew, the prompts that it
+   * reported did not.
    */
+  cut?: ReportCut;
+  /** which limits were assumed, and why */
+  reason?: string;
+  /** parts that are left out or shortened */
   elided: number;
+  /** tokens that this saves */
   elidedTokens: number;
   /** id of the marker that the window begins with */
   pivot?: string;
@@ -1494,29 +1604,39 @@ export interface RuleElision {
   part: string;
   /** id of its message */
   message: string;
+  /**
+   * The field of the part that is left out or shortened: "output", "error", "input",
+   * "attachments", "text", "part".
+   */
   field: string;
   /** name of the rule that found it */
   rule: string;
-  /** why, for people */
+  /** the reason, a sentence */
   because: string;
-  /** ids of the parts that make this one redundant, blanks between them; they stay shown */
+  /** Ids of the parts that make this one redundant, separated by spaces; these parts stay visible. */
   by?: string;
   /**
-   * of reasoning that goes by the rule Rebound: the pivots and prunings that were undone, or made
-   * to count again, since it was made, by their ids, blanks between them
+   * For reasoning with the rule "undo": ids of the compactions and prunings that were undone, or
+   * made to count again, since it was made, separated by spaces.
    */
   of?: string;
-  /** what stands in its place, to the byte, for as long as the elision stands */
+  /** The exact text that stands in its place, for as long as it is left out. */
   shown?: string;
-  /** tokens, with what is shown instead counted */
+  /**
+   * Tokens, less those of the text that is shown instead. With the counter that learns from
+   * reported usage each value is rounded, so their sum may differ from that of the view by a few
+   * tokens.
+   */
   saves: number;
-  /** of the commit; 0 while it is only a candidate */
+  /** when it was committed; a candidate has no time */
   time?: number;
 }
 
 /** Key names what an elision is about: no two elisions of a ledger share it. */
 export interface RuleKey {
+  /** id of the part */
   part: string;
+  /** the field of it, as in an elision */
   field: string;
 }
 
@@ -1525,40 +1645,50 @@ export interface RuleKey {
  * verbatim.
  */
 export interface RulePin {
+  /** its id */
   id: string;
-  /** id of a part */
+  /** id of the part that is pinned */
   part?: string;
-  /** or id of a message: every part of it, also those that come to it later */
+  /** Id of the message that is pinned, with all its parts, even those that are added later. */
   message?: string;
-  /** or a text of its own */
+  /** the text that is pinned */
   text?: string;
-  /** why, for people */
+  /** a note by the user */
   note?: string;
+  /** when it was pinned */
   time?: number;
-  /** By is ByAgent if an agent pinned it, "" if a person did. */
+  /** "agent" if an agent pinned it by itself, through MCP. */
   by?: string;
 }
 
 /** Refusal says why something was left alone. Part is empty when it speaks of the whole session. */
 export interface RuleRefusal {
+  /**
+   * The reason as a word: "below-minimum", "protected", "disabled", …; "unheeded" if a running
+   * OpenCode would send it all the same.
+   */
   code: string;
+  /** the rule that refused */
   rule?: string;
+  /** id of the part */
   part?: string;
+  /** the reason as a sentence */
   reason: string;
+  /** the tokens at stake */
   tokens?: number;
 }
 
 /** Wait says why something that was found is not committed yet. The zero value is of what is. */
 export interface ScheduleWait {
+  /** the reason as a word */
   code: string;
-  /**
-   * The batch that would pay soonest: how many elisions it has, what it would save at each step,
-   * and what the provider's cache would be written again for it, in tokens. Steps is after how
-   * many steps the one has paid for the other, from now on.
-   */
+  /** parts in the batch that would pay soonest */
   parts: number;
+  /** tokens that this batch would save at each step */
   saves: number;
+  /** Tokens that would be written to the provider's cache again for it, once. */
   rewrites: number;
+  /** Steps, from now on, after which the savings have paid for the rewrite. */
   steps?: number;
 }
 
@@ -1914,35 +2044,41 @@ export interface WinnowEdited {
  * marshals to one line of JSON.
  */
 export interface WinnowEvent {
+  /** the type of the event, see below */
   type: string;
+  /** id of the session */
   sessionID: string;
+  /** when it happened */
   time: number;
-  /** id of the message concerned */
+  /** id of the message */
   message?: string;
-  /** id of the part concerned */
+  /** id of the part */
   part?: string;
-  /** of a delta, a warning, a failure */
+  /** text of a delta, a warning, a failure */
   text?: string;
-  /** of a failure, a warning */
+  /**
+   * For a failure, the reason as a word; "silently-cut" for a warning that the server drops the
+   * beginning of prompts.
+   */
   code?: string;
-  /** of session.compacted, elision.committed */
+  /** the receipt */
   receipt?: PivotReceipt;
-  /** of elision.undone */
+  /** the elisions that were undone */
   elisions?: RuleKey[];
-  /** of budget.overflow, budget.warning */
+  /** how full the window is */
   verdict?: BudgetVerdict;
-  /** of usage.recorded */
+  /** the usage that the provider reported */
   usage?: SessionUsage;
-  /** of usage.recorded, US dollars */
+  /** US dollars */
   cost?: number;
-  /** of usage.recorded: "step" or "summary" */
+  /** "step" or "summary" */
   kind?: string;
   /**
-   * Request counts the requests of one compaction, of compaction.delta: the text of a later one
-   * takes the place of what an earlier one gave.
+   * Counts the requests of one compaction: the text of a later request replaces that of an earlier
+   * one.
    */
   request?: number;
-  /** Background: of a compaction whose summary is written while the work goes on, or was. */
+  /** Whether it is about a compaction whose summary is, or was, written in the background. */
   background?: boolean;
 }
 
