@@ -10,7 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/internal/cli"
-	"github.com/winnowhq/winnow/cmd/internal/handover"
+	"github.com/winnowhq/winnow/cmd/internal/output"
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/format/opencode"
 	"github.com/winnowhq/winnow/text/quantity"
@@ -63,12 +63,12 @@ written.
 	cmd.Flags().StringVar(&f.in, "in", "", "the agent to go on in: claude, codex, opencode or pi")
 	cmd.Flags().BoolVar(&f.compact, "compact", false, "fold the past into a summary first")
 	cmd.Flags().BoolVar(&f.run, "run", false, "start the agent with the session")
-	cli.Complete(cmd, "in", handover.Words()...)
+	cli.Complete(cmd, "in", output.Successors()...)
 	return cmd
 }
 
 func runContinue(ctx context.Context, a *cli.App, src string, f continueFlags) error {
-	product, err := handover.Product(f.in)
+	product, err := output.Successor(f.in)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func runContinue(ctx context.Context, a *cli.App, src string, f continueFlags) e
 			return err
 		}
 	}
-	given, err := handover.Give(ctx, a, s, product)
+	given, err := output.HandOver(ctx, a, s, product)
 	if err != nil {
 		return err
 	}

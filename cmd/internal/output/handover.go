@@ -1,6 +1,4 @@
-// Package handover lets a session go on in the agent of another product. It writes the session in
-// that product's format and in the words of its tools, and puts it where the product keeps its own.
-package handover
+package output
 
 import (
 	"bytes"
@@ -14,7 +12,6 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
-	"github.com/winnowhq/winnow/cmd/internal/output"
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/desk/discover"
 	"github.com/winnowhq/winnow/format"
@@ -27,19 +24,19 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// products are the words for the products in which a session can go on, and the names of their
+// successors are the words for the products in which a session can go on, and the names of their
 // formats.
-var products = map[string]string{
+var successors = map[string]string{
 	"claude": claudecode.Name, claudecode.Name: claudecode.Name, codexName: codexName, "opencode": opencode.Name, "pi": pi.Name,
 }
 
 const codexName = "codex"
 
-// Words are the words for the products, for help.
-func Words() []string { return []string{"claude", "codex", "opencode", "pi"} }
+// Successors are the words for the products in which a session can go on, for help.
+func Successors() []string { return []string{"claude", "codex", "opencode", "pi"} }
 
-// Done is a session that was handed over.
-type Done struct {
+// Handed is a session that was handed over.
+type Handed struct {
 	Product string   // in which it goes on: the name of its format
 	ID      string   // there
 	Path    string   // its file; of OpenCode one that it imports
@@ -51,17 +48,18 @@ type Done struct {
 	Folder  string   // in which it works
 }
 
-// Product is the name of a product's format, by its word.
-func Product(word string) (string, error) {
-	if name := products[word]; name != "" {
+// Successor is the name of a product's format, by its word.
+func Successor(word string) (string, error) {
+	if name := successors[word]; name != "" {
 		return name, nil
 	}
 	return "", cli.Usage("--in %s: choose claude, codex, opencode or pi", word)
 }
 
-// Give hands a session over to a product, in the current folder. A session that came from that
+// HandOver lets a session go on in the agent of another product: it writes it in that product's format
+// and in the words of its tools, to where the product keeps its own sessions of the current folder. A session that came from that
 // product is not doubled: the one that it came from gets the messages that it does not have.
-func Give(ctx context.Context, a *cli.App, s *source.Session, product string) (d Done, err error) {
+func HandOver(ctx context.Context, a *cli.App, s *source.Session, product string) (d Handed, err error) {
 	if s.FromFile() && s.Doc.Format == product {
 		return d, cli.Usage("%s is a session of %s already", s.Title(), product)
 	}
@@ -78,7 +76,7 @@ func Give(ctx context.Context, a *cli.App, s *source.Session, product string) (d
 		return d, err
 	}
 	to, renamed, foreign := translated(log, product, folder)
-	d = Done{Product: product, Renamed: renamed, Foreign: foreign, Folder: folder,
+	d = Handed{Product: product, Renamed: renamed, Foreign: foreign, Folder: folder,
 		Import: product == opencode.Name}
 	change := format.Change{Session: to, Ledger: state.Ledger, Undone: state.Undone}
 	before, err := origin(ctx, a, s, product)
@@ -96,7 +94,7 @@ func Give(ctx context.Context, a *cli.App, s *source.Session, product string) (d
 }
 
 // put writes the session to where the product looks for it.
-func (d *Done) put(ctx context.Context, a *cli.App, f format.Format, before *source.Session, c format.Change) error {
+func (d *Handed) put(ctx context.Context, a *cli.App, f format.Format, before *source.Session, c format.Change) error {
 	var doc *format.Document
 	if before != nil {
 		doc = before.Doc
@@ -115,7 +113,7 @@ func (d *Done) put(ctx context.Context, a *cli.App, f format.Format, before *sou
 	}
 	switch {
 	case d.Import:
-		d.Path = filepath.Join(os.TempDir(), "winnow-"+output.FileName(d.ID)+".json")
+		d.Path = filepath.Join(os.TempDir(), "winnow-"+FileName(d.ID)+".json")
 	case before != nil && d.Added == 0:
 		d.Path = before.Path
 		return nil
@@ -145,9 +143,9 @@ func (d *Done) put(ctx context.Context, a *cli.App, f format.Format, before *sou
 }
 
 // add replaces the file of a session that has new messages. The original is kept.
-func (d *Done) add(ctx context.Context, a *cli.App, before *source.Session, text []byte) error {
-	o := output.Target{InPlace: true, Command: "continue"}
-	held, err := output.Open(ctx, a, before.Path, &o, false)
+func (d *Handed) add(ctx context.Context, a *cli.App, before *source.Session, text []byte) error {
+	o := Target{InPlace: true, Command: "continue"}
+	held, err := Open(ctx, a, before.Path, &o, false)
 	if err != nil {
 		return err
 	}
@@ -156,7 +154,7 @@ func (d *Done) add(ctx context.Context, a *cli.App, before *source.Session, text
 		return fmt.Errorf("%s was written to meanwhile: run the command again", before.Path)
 	}
 	held.Exact = text
-	d.Path, err = output.Write(ctx, a, held, &o, "continued")
+	d.Path, err = Write(ctx, a, held, &o, "continued")
 	return err
 }
 
@@ -203,7 +201,7 @@ func idIn(product string, s session.Session) string {
 
 // joined is the change by which a session of the product gets the messages that it does not have.
 // Both must have gone the same way until then.
-func (d *Done) joined(before, s *source.Session, c format.Change) (format.Change, int, error) {
+func (d *Handed) joined(before, s *source.Session, c format.Change) (format.Change, int, error) {
 	had := before.Doc.Session
 	theirs, err := names(s.Format(), had)
 	if err != nil {
