@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/internal/pgtest"
 )
@@ -71,6 +72,22 @@ func TestUnit_starts(t *testing.T) {
 	}
 	if out, err := exec.Command(analyze, "verify", "--man=no", file).CombinedOutput(); err != nil || strings.Contains(string(out), file) {
 		t.Errorf("systemd says: %v\n%s", err, out)
+	}
+}
+
+// The program takes the variables with objects that deploy/README.md gives to the unit.
+func TestUnit_takesVariablesWithObjects(t *testing.T) {
+	text := string(read(t, filepath.Join(outside.Root(t), "deploy", "README.md")))
+	lines := regexp.MustCompile(`(?m)^WINNOW_\w+=\{.*\}$`).FindAllString(text, -1)
+	if len(lines) < 2 {
+		t.Fatalf("it gives %q", lines)
+	}
+	loaded, err := config.Load(config.Sources{Environ: lines})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loaded.Settings.Gateway.Keys["team"].Env != "TEAM_KEY" || loaded.Settings.Gateway.Upstreams["house"] == "" {
+		t.Errorf("they set %+v", loaded.Settings.Gateway)
 	}
 }
 
