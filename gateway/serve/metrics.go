@@ -18,9 +18,10 @@ type Metrics interface {
 	// Refused counts a request that was not relayed, or got no answer, by a code.
 	Refused(code string)
 	// Gauge and Counter add what another part of the program counts. Names begin with winnow_, and
-	// labels have few values; a name that is taken panics. The function adds one.
+	// labels have few values; a name that is taken panics. The function adds one. The counters of known
+	// are shown from the start, at 0: Prometheus sees no increase in a counter that appears at 1.
 	Gauge(name, help string, value func() float64)
-	Counter(name, help string, labels ...string) (add func(values ...string))
+	Counter(name, help string, labels []string, known ...[]string) (add func(values ...string))
 	// ServeHTTP shows them.
 	http.Handler
 	// WithTenants shows them, and those of tenants with their names.
@@ -39,11 +40,13 @@ type Answered struct {
 // Uncounted are metrics that count nothing.
 type Uncounted struct{}
 
-func (Uncounted) Answered(Answered)                                {}
-func (Uncounted) Refused(string)                                   {}
-func (Uncounted) Gauge(_, _ string, _ func() float64)              {}
-func (Uncounted) Counter(_, _ string, _ ...string) func(...string) { return func(...string) {} }
-func (u Uncounted) WithTenants(map[string]Metrics) http.Handler    { return u }
+func (Uncounted) Answered(Answered)                   {}
+func (Uncounted) Refused(string)                      {}
+func (Uncounted) Gauge(_, _ string, _ func() float64) {}
+func (Uncounted) Counter(_, _ string, _ []string, _ ...[]string) func(...string) {
+	return func(...string) {}
+}
+func (u Uncounted) WithTenants(map[string]Metrics) http.Handler { return u }
 func (Uncounted) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	http.Error(w, "404 metrics are counted by winnowd serve; winnow status shows what was saved", http.StatusNotFound)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,6 +26,7 @@ type service struct {
 	Image       string            `yaml:"image"`
 	Command     []string          `yaml:"command"`
 	Environment map[string]string `yaml:"environment"`
+	Limits      map[string]int    `yaml:"ulimits"`
 }
 
 // composed are the services of the compose file; variables are those of the shell in which it is used.
@@ -140,6 +142,19 @@ func TestCompose_hasTheTestedPostgreSQL(t *testing.T) {
 	}
 	if image := composed(t, shell())["postgres"].Image; image != "postgres:"+string(said[1]) {
 		t.Errorf("it has %s, and PostgreSQL %s was tested", image, said[1])
+	}
+}
+
+// The balancer may open the files that its configuration takes: two for each connection, and some
+// for listeners, checks and itself (40,031 with the TLS bind on a machine of two cores).
+func TestCompose_balancerMayOpenItsFiles(t *testing.T) {
+	maxconn := regexp.MustCompile(`(?m)^    maxconn (\d+)$`).FindStringSubmatch(cfg(t))
+	if maxconn == nil {
+		t.Fatal("haproxy.cfg has no maxconn")
+	}
+	connections, err := strconv.Atoi(maxconn[1])
+	if files := composed(t, shell())["balancer"].Limits["nofile"]; err != nil || files < 2*connections+100 {
+		t.Errorf("it may open %d files for %d connections, %v", files, connections, err)
 	}
 }
 

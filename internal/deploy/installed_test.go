@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/internal/pgtest"
 )
@@ -74,6 +75,22 @@ func TestUnit_starts(t *testing.T) {
 	}
 }
 
+// The program takes the variables with objects that deploy/README.md gives to the unit.
+func TestUnit_takesVariablesWithObjects(t *testing.T) {
+	text := string(read(t, filepath.Join(outside.Root(t), "deploy", "README.md")))
+	lines := regexp.MustCompile(`(?m)^WINNOW_\w+=\{.*\}$`).FindAllString(text, -1)
+	if len(lines) < 2 {
+		t.Fatalf("it gives %q", lines)
+	}
+	loaded, err := config.Load(config.Sources{Environ: lines})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loaded.Settings.Gateway.Keys["team"].Env != "TEAM_KEY" || loaded.Settings.Gateway.Upstreams["house"] == "" {
+		t.Errorf("they set %+v", loaded.Settings.Gateway)
+	}
+}
+
 // The balancer's configuration, changed as deploy/README.md says for replicas without containers,
 // encrypts, and lets nobody from elsewhere manage tenants.
 func TestBalancer_encrypts(t *testing.T) {
@@ -96,7 +113,7 @@ func TestBalancer_encrypts(t *testing.T) {
 	text := cfg(t)
 	for from, to := range map[string]string{
 		"# bind :443 ssl crt /etc/haproxy/winnow.pem": "bind " + address + " ssl crt " + file, "# acl inside": "acl inside",
-		"# http-request deny if { path_beg /~admin/ }": "http-request deny if { path_beg /~admin/ }", "bind :4141": "bind " + free(t),
+		"# http-request deny if { path_beg /~admin/ }": "http-request deny if { path_beg /~admin/ }", "    bind :4141\n": "",
 		" resolvers containers": "", "winnow-1:4141": one.Addr().String(), "winnow-2:4141": two.Addr().String(),
 	} {
 		if strings.Count(text, from) != 1 {

@@ -87,9 +87,12 @@ func (m *Metrics) Gauge(name, help string, value func() float64) {
 }
 
 // Counter implements serve.Metrics.
-func (m *Metrics) Counter(name, help string, labels ...string) (add func(values ...string)) {
+func (m *Metrics) Counter(name, help string, labels []string, known ...[]string) (add func(values ...string)) {
 	counter := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	m.registry.MustRegister(counter)
+	for _, values := range known {
+		counter.WithLabelValues(values...)
+	}
 	return func(values ...string) { counter.WithLabelValues(values...).Inc() }
 }
 

@@ -56,9 +56,13 @@ type Jobs struct {
 // Jobs opens the queue of a relay: in PostgreSQL if the store is there, else in this process.
 // retention is gateway.retention as it is in force. Close it after Run has ended.
 func (r *Relay) Jobs(ctx context.Context, retention func() string) (*Jobs, error) {
+	var attempts [][]string
+	for _, kind := range []string{expiry, indexed, sound, costs, summary} {
+		attempts = append(attempts, []string{kind, "done"}, []string{kind, "failed"})
+	}
 	w := &Jobs{relay: r, retention: retention, close: func() {}, replaced: make(chan struct{}),
 		done: r.metrics.Counter("winnow_jobs_total", "Attempts at work beside requests, by kind and outcome.",
-			"kind", "outcome")}
+			[]string{"kind", "outcome"}, attempts...)}
 	r.metrics.Gauge("winnow_store_problems", "Problems that the newest look through the whole store has found.",
 		func() float64 { return float64(w.problems.Load()) })
 	w.queue = local.New(local.Config{Workers: workers, Log: r.log, Now: r.app.Env.Now})

@@ -105,7 +105,13 @@ func TestJobs_doTheirWork(t *testing.T) {
 		}
 	}
 	_, queue := jobsOf(t, r, "30d")
+	atFirst := metricsOf(t, r)
 	for _, kind := range slices.Sorted(maps.Keys(queue.work.Handlers)) {
+		for _, outcome := range []string{"done", "failed"} { // of the first failure an alert sees nothing otherwise
+			if want := fmt.Sprintf("winnow_jobs_total{kind=%q,outcome=%q} 0\n", kind, outcome); !strings.Contains(atFirst, want) {
+				t.Errorf("before the first job the metrics lack %s", want)
+			}
+		}
 		if err := queue.work.Handlers[kind](t.Context(), job.Attempt{Job: job.Job{Kind: kind}}); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
