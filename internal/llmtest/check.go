@@ -37,7 +37,7 @@ func (s *Server) check(q Request, r *http.Request, rt route) (failure, bool) {
 	if status, message := authorised(q.Protocol, r); message != "" {
 		return refuse(status, message)
 	}
-	if !isJSON(q.Body) || wire.ValueOf(q.Body).Kind() != '{' {
+	if !q.json || wire.ValueOf(q.Body).Kind() != '{' {
 		return refuse(400, "the body is not a JSON object")
 	}
 	b := body{wire.ValueOf(q.Body)}

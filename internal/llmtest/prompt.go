@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/winnowhq/winnow/text/span"
 	"github.com/winnowhq/winnow/token"
@@ -73,11 +74,12 @@ type reader struct {
 	count    token.Counter
 	bare     bool // blocks take what their texts do, each for itself
 	texts    int  // tokens of those of the block that is being read, of a bare one
+	earlier  *earlier
 	prompt
 }
 
-func read(p Protocol, body []byte, count token.Counter, bare bool) prompt {
-	r := reader{protocol: p, count: count, bare: bare}
+func read(p Protocol, body []byte, count token.Counter, bare bool, before *earlier) prompt {
+	r := reader{protocol: p, count: count, bare: bare, earlier: before}
 	root := wire.ValueOf(body)
 	for at := range root.Get("tools").Values() {
 		r.add(tools, "tool", "", at)
@@ -148,19 +150,9 @@ func read(p Protocol, body []byte, count token.Counter, bare bool) prompt {
 func (r *reader) content(l level, role, with string, at wire.Value) {
 	switch at.Kind() {
 	case '"':
-		text := at.String()
-		if text == "" {
-			return
+		if len(at.Bytes()) > len(`""`) {
+			r.append(source{r.protocol, l, role, with, "", string(at.Bytes())}, func() block { return r.text(l, role, with, at) })
 		}
-		kind := "text"
-		if r.protocol == Responses {
-			kind = map[bool]string{true: "output_text", false: "input_text"}[role == "assistant"]
-		}
-		// As canonical writes the block that it stands for.
-		var said strings.Builder
-		r.say(&said, text)
-		r.append(block{level: l, kind: kind, text: said.String()},
-			role+" "+with+` {"text":`+string(span.Quote(text))+`,"type":"`+kind+`",}`)
 	case '[':
 		for part := range at.Values() {
 			r.add(l, role, with, part)
@@ -168,8 +160,26 @@ func (r *reader) content(l level, role, with string, at wire.Value) {
 	}
 }
 
+// text is the block of a text that is written without one.
+func (r *reader) text(l level, role, with string, at wire.Value) block {
+	text, kind := at.String(), "text"
+	if r.protocol == Responses {
+		kind = map[bool]string{true: "output_text", false: "input_text"}[role == "assistant"]
+	}
+	// As canonical writes the block that it stands for.
+	var said strings.Builder
+	r.say(&said, text)
+	return r.summed(block{level: l, kind: kind, text: said.String()},
+		role+" "+with+` {"text":`+string(span.Quote(text))+`,"type":"`+kind+`",}`)
+}
+
 // add adds a value as a block, members that are dropped left out.
 func (r *reader) add(l level, role, with string, at wire.Value, dropped ...string) {
+	of := source{r.protocol, l, role, with, strings.Join(dropped, " "), string(at.Bytes())}
+	r.append(of, func() block { return r.block(l, role, with, at, dropped) })
+}
+
+func (r *reader) block(l level, role, with string, at wire.Value, dropped []string) block {
 	b := block{level: l, kind: at.Get("type").String()}
 	switch b.kind {
 	case "thinking":
@@ -186,16 +196,22 @@ func (r *reader) add(l level, role, with string, at wire.Value, dropped ...strin
 		media = r.spoken(&said, "", at)
 	}
 	b.text, b.media, b.tokens = said.String(), media > 0, media*perMedia
-	r.append(b, role+" "+with+" "+string(r.canonical(nil, at, false, dropped...)))
+	return r.summed(b, role+" "+with+" "+string(r.canonical(nil, at, false, dropped...)))
 }
 
-func (r *reader) append(b block, canonical string) {
+// summed counts the tokens of a block and gives it its sum.
+func (r *reader) summed(b block, canonical string) block {
 	if r.bare {
 		b.tokens, r.texts = b.tokens+r.texts, 0
 	} else {
 		b.tokens += r.count.Count(b.text) + perBlock
 	}
 	b.sum = sha256.Sum256([]byte(canonical))
+	return b
+}
+
+func (r *reader) append(of source, read func() block) {
+	b := r.earlier.get(of, read)
 	r.tokens += b.tokens
 	r.blocks = append(r.blocks, b)
 }
@@ -282,4 +298,38 @@ func (r *reader) spoken(to *strings.Builder, name string, at wire.Value) (media 
 		}
 	}
 	return media
+}
+
+// earlier keeps the blocks of a server's requests: most of a request was in the one before it.
+type earlier struct {
+	mu     sync.Mutex
+	blocks map[source]block
+	size   int // of their JSON
+}
+
+// mostEarlier is how much JSON is kept.
+const mostEarlier = 32 << 20
+
+// source is everything that a block is made from.
+type source struct {
+	protocol                  Protocol
+	level                     level
+	role, with, dropped, json string
+}
+
+func (e *earlier) get(of source, read func() block) block {
+	e.mu.Lock()
+	b, known := e.blocks[of]
+	e.mu.Unlock()
+	if known {
+		return b
+	}
+	b = read()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.size += len(of.json); e.blocks == nil || e.size > mostEarlier {
+		e.blocks, e.size = map[source]block{}, len(of.json)
+	}
+	e.blocks[of] = b
+	return b
 }

@@ -35,6 +35,7 @@ type Request struct {
 
 	prompt prompt
 	binds  bool // as of Script.Binds
+	json   bool // the body is JSON
 	ctx    context.Context
 }
 
@@ -121,14 +122,14 @@ func readBody(r *http.Request) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("unknown Content-Encoding %q", encoding)
 	}
-	body, err := io.ReadAll(io.LimitReader(from, maxBody+1))
-	if err != nil {
+	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), maxBody)+bytes.MinRead))
+	if _, err := body.ReadFrom(io.LimitReader(from, maxBody+1)); err != nil {
 		return nil, err
 	}
-	if len(body) > maxBody {
+	if body.Len() > maxBody {
 		return nil, tooLarge{}
 	}
-	return body, nil
+	return body.Bytes(), nil
 }
 
 // Record is what became of a request.

@@ -169,7 +169,7 @@ func opening(q Request, f failure) []event {
 
 // understand reads what a request says.
 func (s *Server) understand(q *Request, rt route) {
-	if !isJSON(q.Body) {
+	if q.json = isJSON(q.Body); !q.json {
 		return
 	}
 	d := protocols.Of(q.Protocol).Decode(q.Body)
@@ -178,7 +178,7 @@ func (s *Server) understand(q *Request, rt route) {
 	if q.Protocol == Gemini {
 		q.Model, q.Stream = rt.model, rt.stream
 	}
-	q.prompt = read(q.Protocol, q.Body, s.count, s.script.Bare)
+	q.prompt = read(q.Protocol, q.Body, s.count, s.script.Bare, &s.earlier)
 	q.Prompt, q.binds = q.prompt.tokens, s.script.Binds
 }
 

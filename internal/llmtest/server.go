@@ -56,10 +56,11 @@ type Server struct {
 	// URL is its root, without a slash at the end: http://127.0.0.1:PORT.
 	URL string
 
-	script Script
-	cache  prefixes
-	count  token.Counter
-	http   *http.Server
+	script  Script
+	cache   prefixes
+	earlier earlier
+	count   token.Counter
+	http    *http.Server
 
 	ctx   context.Context // ends with Close
 	close context.CancelFunc

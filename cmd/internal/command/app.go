@@ -93,7 +93,12 @@ func inOwnName(a *cli.App, root *cobra.Command) {
 		words = append(words, cmd.Name())
 	}
 	called := regexp.MustCompile(`\bwinnow (` + strings.Join(words, "|") + `)\b`)
-	a.InOwnName = func(text string) string { return called.ReplaceAllString(text, root.Name()+" $1") }
+	a.InOwnName = func(text string) string {
+		if !strings.Contains(text, "winnow ") {
+			return text
+		}
+		return called.ReplaceAllString(text, root.Name()+" $1")
+	}
 	var rename func(cmd *cobra.Command)
 	rename = func(cmd *cobra.Command) {
 		cmd.Short, cmd.Long, cmd.Example = a.InOwnName(cmd.Short), a.InOwnName(cmd.Long), a.InOwnName(cmd.Example)

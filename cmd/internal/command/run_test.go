@@ -111,6 +111,7 @@ func (d *desk) runWith(ctx context.Context, in io.Reader, out io.Writer, args ..
 	// A huge session makes the program thrifty for the rest of its life, which is that of one
 	// command.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	defer forgetCompletions(args)()
 	_, program := d.ours()
 	code := program.Main(ctx, args, env)
 	o := outcome{code: code, stderr: stderr.String()}

@@ -127,6 +127,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if called[0] == "winnowd" {
 		called, program.Shared = called[1:], team.Parts()
 	}
+	defer forgetCompletions(called)()
 	code := program.Main(context.Background(), called, env)
 	ts.Check(os.WriteFile(ts.MkAbs("out"), []byte(stdout.String()), 0o644))
 	ts.Check(os.WriteFile(ts.MkAbs("err"), []byte(stderr.String()), 0o644))
