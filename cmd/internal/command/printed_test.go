@@ -189,8 +189,7 @@ var covered = map[string][]string{
 }
 
 // withoutSessions are the commands that print the same whatever sessions there are.
-var withoutSessions = map[string]bool{"config": true, "models": true, "serve": true, "store": true, "tenant": true,
-	"version": true}
+var withoutSessions = map[string]bool{"config": true, "models": true, "tenant": true, "version": true}
 
 // first is the first word of a command.
 func first(name string) string { word, _, _ := strings.Cut(name, " "); return word }
