@@ -267,7 +267,7 @@ func (p *writer) fresh() error {
 	c := &composer{
 		keep: len(p.index.entries) > 0, places: map[string]place{}, names: entries.Names{},
 		calls: map[string]bool{},
-		where: where{session: jsonl.UUIDOf(p.change.Session.Info.ID), cwd: p.change.Session.Info.Directory, version: "2.1.0"},
+		where: where{session: SessionID(p.change.Session.Info.ID), cwd: p.change.Session.Info.Directory, version: "2.1.0"},
 	}
 	p.join(c)
 	have := make(map[string]bool, len(p.before))
@@ -396,3 +396,7 @@ func (p *writer) trailing(tail []string) (uuids []string) {
 	}
 	return nil
 }
+
+// SessionID is the id by which the product knows a session: the session's own if it is a UUID in small
+// letters, else one derived from it.
+func SessionID(id string) string { return jsonl.UUIDOf(id) }

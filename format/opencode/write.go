@@ -56,7 +56,7 @@ func (Format) Write(w io.Writer, from *format.Document, change format.Change) er
 func writeWhole(w io.Writer, change format.Change, theirs map[string]bool) error {
 	s := change.Session
 	info := s.Info
-	names := newNames(sessionName(&info))
+	names := newNames(SessionID(&info))
 	names.begun = info.Time.Created
 	e := newEncoder(names, &info, change.Ledger)
 	e.theirs = theirs
@@ -113,8 +113,9 @@ func file(info, list, unknown []byte) []byte {
 	return slices.Concat(out[:at.Start+1], list, out[at.End-1:], []byte{'\n'})
 }
 
-// sessionName is the id of a session in the file.
-func sessionName(info *session.Info) string {
+// SessionID is the id by which the product knows a session: the session's own if the product takes it,
+// else one made from it and the time at which the session began.
+func SessionID(info *session.Info) string {
 	if proper(session.SessionID, info.ID) {
 		return info.ID
 	}

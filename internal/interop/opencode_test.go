@@ -144,7 +144,7 @@ func openCodeNamed(t *testing.T, name string) *agent {
 			id = regexp.MustCompile(`ses_[A-Za-z0-9]+`).FindString(a.run(t, "session", "list"))
 			return
 		}
-		a.run(t, "run", "-s", id, prompt)
+		a.run(t, "run", "--model", "local/m1", "-s", id, prompt) // that of a session from elsewhere may not be set up
 	}
 	a.compact = func(t *testing.T) {
 		s := serve(t, a.client)
@@ -153,7 +153,7 @@ func openCodeNamed(t *testing.T, name string) *agent {
 	}
 	a.save = func(t *testing.T) []byte { return []byte(a.run(t, "export", id)) }
 	a.load = func(t *testing.T, text []byte) {
-		id = readAny(t, text).Session.Info.ID
+		id = opencode.SessionID(&readAny(t, text).Session.Info)
 		file := filepath.Join(a.Home, "import.json")
 		putFile(t, file, string(text))
 		if out := a.run(t, "import", file); !strings.Contains(out, "Imported session") {

@@ -20,7 +20,6 @@ import (
 	"github.com/winnowhq/winnow/format/codex"
 	"github.com/winnowhq/winnow/format/opencode"
 	"github.com/winnowhq/winnow/format/pi"
-	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -79,7 +78,7 @@ func HandOver(ctx context.Context, a *cli.App, s *source.Session, product string
 	d = Handed{Product: product, Renamed: renamed, Foreign: foreign, Folder: folder,
 		Import: product == opencode.Name}
 	change := format.Change{Session: to, Ledger: state.Ledger, Undone: state.Undone}
-	before, err := origin(ctx, a, s, product)
+	before, err := origin(ctx, a, s, log.Info, product)
 	if err != nil {
 		return d, err
 	}
@@ -107,10 +106,7 @@ func (d *Handed) put(ctx context.Context, a *cli.App, f format.Format, before *s
 	if err != nil {
 		return err
 	}
-	d.ID, d.Has = written.Session.Info.ID, len(written.Session.Messages)
-	if d.Product == codexName {
-		d.ID = codex.ThreadID(d.ID)
-	}
+	d.ID, d.Has = idIn(d.Product, written.Session.Info), len(written.Session.Messages)
 	switch {
 	case d.Import:
 		d.Path = filepath.Join(os.TempDir(), "winnow-"+FileName(d.ID)+".json")
@@ -160,43 +156,32 @@ func (d *Handed) add(ctx context.Context, a *cli.App, before *source.Session, te
 
 // origin is the session of a product that a session was made from by an earlier handover, or was
 // made by one from it, nil if there is none. The caller closes it.
-func origin(ctx context.Context, a *cli.App, s *source.Session, product string) (*source.Session, error) {
+func origin(ctx context.Context, a *cli.App, s *source.Session, info session.Info, product string) (*source.Session, error) {
 	search := source.Search(a)
 	search.Product = product
 	found, _, err := search.Find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	there := func(id, product string) string { return idIn(product, session.Session{Info: session.Info{ID: id}}) }
 	for _, one := range found {
-		if one.ID != s.ID && there(one.ID, s.Format()) != s.ID && there(s.ID, product) != one.ID {
-			continue
+		if one.ID == s.ID || one.ID == idIn(product, info) || idIn(s.Format(), session.Info{ID: one.ID}) == s.ID {
+			return source.Open(ctx, a, one.Source)
 		}
-		return source.Open(ctx, a, one.Source)
 	}
 	return nil, nil
 }
 
-// idIn is the id that a session has once it is written in a format, "" if it cannot be.
-func idIn(product string, s session.Session) string {
-	f, err := all.Named(product)
-	if err != nil {
-		return ""
+// idIn is the id by which a product knows a session.
+func idIn(product string, info session.Info) string {
+	switch product {
+	case claudecode.Name:
+		return claudecode.SessionID(info.ID)
+	case codexName:
+		return codex.ThreadID(info.ID)
+	case opencode.Name:
+		return opencode.SessionID(&info)
 	}
-	if len(s.Messages) == 0 {
-		hello := session.Message{MessageInfo: session.MessageInfo{ID: "msg_0", Role: session.User}}
-		hello.Parts = []session.Part{{ID: "prt_0", MessageID: "msg_0", Type: session.TextPart, Text: "Hello."}}
-		s.Messages = []session.Message{hello}
-	}
-	var text bytes.Buffer
-	if f.Write(&text, nil, format.Change{Session: s, Ledger: rule.Ledger{}}) != nil {
-		return ""
-	}
-	doc, err := f.Read(text.Bytes())
-	if err != nil {
-		return ""
-	}
-	return doc.Session.Info.ID
+	return info.ID
 }
 
 // joined is the change by which a session of the product gets the messages that it does not have.
