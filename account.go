@@ -310,17 +310,6 @@ func (e *Engine) idle(l *live) time.Duration {
 	return max(0, now.Sub(time.UnixMilli(int64(last))))
 }
 
-// kept is when the provider's cache was kept last up to a time, 0 for never: by a request that repeats
-// the newest one and leaves no message.
-func (l *live) kept(until session.Millis) session.Millis {
-	for i := len(l.state.Spent) - 1; i >= 0; i-- {
-		if s := &l.state.Spent[i]; s.Live != nil && s.Live.Warm && s.Time <= until {
-			return s.Time
-		}
-	}
-	return 0
-}
-
 // cached reports whether the provider's cache can have anything of the prompt that is sent next:
 // there is a cache, there was a request, by the model that answers the next one, and it is not
 // longer ago than the cache lives.

@@ -372,3 +372,14 @@ func (e *Engine) offer(name string) model.Model {
 func (l *live) after(c store.Change) (state store.State, log, window []session.Message) {
 	return (&report.Session{State: l.state, Log: l.log}).After(c)
 }
+
+// kept is when the provider's cache was kept last up to a time, 0 for never: by a request that repeats
+// the newest one and leaves no message.
+func (l *live) kept(until session.Millis) session.Millis {
+	for i := len(l.state.Spent) - 1; i >= 0; i-- {
+		if s := &l.state.Spent[i]; s.Live != nil && s.Live.Warm && s.Time <= until {
+			return s.Time
+		}
+	}
+	return 0
+}

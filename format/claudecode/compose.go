@@ -210,3 +210,7 @@ func (c *composer) result(m *session.Message, p *session.Part, call, by string) 
 	c.places[p.ID] = place
 	return c.end(o, id, m.ID, nil)
 }
+
+// SessionID is the id by which the product knows a session: the session's own if it is a UUID in small
+// letters, else one derived from it.
+func SessionID(id string) string { return jsonl.UUIDOf(id) }

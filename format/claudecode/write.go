@@ -396,7 +396,3 @@ func (p *writer) trailing(tail []string) (uuids []string) {
 	}
 	return nil
 }
-
-// SessionID is the id by which the product knows a session: the session's own if it is a UUID in small
-// letters, else one derived from it.
-func SessionID(id string) string { return jsonl.UUIDOf(id) }

@@ -30,7 +30,8 @@ func TestTranslate(t *testing.T) {
 			`{"path":"a","edits":[{"oldText":"x","newText":"y"}]}`},
 		{"claude-code", "edit", `{"path":"a","edits":[{"oldText":"x","newText":"y"}]}`, "Edit",
 			`{"file_path":"a","old_string":"x","new_string":"y"}`},
-		{"opencode", "Grep", `{"pattern":"x","path":"src","glob":"*.go"}`, "grep", `{"pattern":"x","path":"src","glob":"*.go"}`},
+		{"opencode", "Grep", `{"pattern":"x","path":"src","glob":"*.go"}`, "grep",
+			`{"pattern":"x","path":"src","glob":"*.go"}`},
 		{"claude-code", "glob", `{"pattern":"*.go"}`, "Glob", `{"pattern":"*.go"}`},
 		{"claude-code", "skill", `{"name":"review"}`, "Skill", `{"skill":"review"}`},
 		// Several edits, patches, lists of commands, and tools that the product does not have.

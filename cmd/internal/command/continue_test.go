@@ -95,8 +95,11 @@ func (d *desk) continued(args ...string) (doc continued) {
 // already is touched.
 func TestContinue_everyPair(t *testing.T) {
 	sequential(t)
-	sources := map[string]string{"claude": "claude.jsonl", "codex": "codex.jsonl", "opencode": "opencode.json", "pi": "pi.jsonl",
-		"": "swe.traj"}
+	sources := map[string]string{"claude": "claude.jsonl", "codex": "codex.jsonl", "opencode": "opencode.json",
+		"pi": "pi.jsonl", "": "swe.traj"}
+	const rollout = "rollout-2026-11-20T10-58-57-01a1f89c-081c-7c01-b645-6a1191c573e1.jsonl"
+	home := map[string]string{"claude": ".claude/projects/x/c.jsonl", "codex": ".codex/sessions/2026/" + rollout,
+		"pi": ".pi/agent/sessions/x/p.jsonl"}
 	for from, name := range sources {
 		for _, to := range []string{"claude", "codex", "opencode", "pi"} {
 			if from == to {
@@ -107,12 +110,8 @@ func TestContinue_everyPair(t *testing.T) {
 				d.env = append(d.env, "TMPDIR="+d.dir)
 				d.take(name)
 				source := filepath.Join(d.dir, name)
-				if from == "claude" || from == "codex" || from == "pi" { // where its product keeps it
-					source = filepath.Join(d.dir, "..", "home", map[string]string{"claude": ".claude/projects/x", "codex": ".codex/sessions/2026",
-						"pi": ".pi/agent/sessions/x"}[from], name)
-					if from == "codex" {
-						source = filepath.Join(filepath.Dir(source), "rollout-2026-11-20T10-58-57-01a1f89c-081c-7c01-b645-6a1191c573e1.jsonl")
-					}
+				if home[from] != "" { // where its product keeps it
+					source = filepath.Join(d.dir, "..", "home", home[from])
 					if err := os.MkdirAll(filepath.Dir(source), 0o755); err != nil {
 						t.Fatal(err)
 					}
@@ -149,7 +148,7 @@ func TestContinue_everyPair(t *testing.T) {
 				if second, _ := os.ReadFile(there.Output); !bytes.Equal(first, second) {
 					t.Error("what was there was written again")
 				}
-				if from != "claude" && from != "codex" && from != "pi" {
+				if home[from] == "" {
 					return
 				}
 				goOn(t, there.Output)

@@ -26,7 +26,8 @@ import (
 // successors are the words for the products in which a session can go on, and the names of their
 // formats.
 var successors = map[string]string{
-	"claude": claudecode.Name, claudecode.Name: claudecode.Name, codexName: codexName, "opencode": opencode.Name, "pi": pi.Name,
+	"claude": claudecode.Name, claudecode.Name: claudecode.Name, codexName: codexName,
+	"opencode": opencode.Name, "pi": pi.Name,
 }
 
 const codexName = "codex"
@@ -55,9 +56,10 @@ func Successor(word string) (string, error) {
 	return "", cli.Usage("--in %s: choose claude, codex, opencode or pi", word)
 }
 
-// HandOver lets a session go on in the agent of another product: it writes it in that product's format
-// and in the words of its tools, to where the product keeps its own sessions of the current folder. A session that came from that
-// product is not doubled: the one that it came from gets the messages that it does not have.
+// HandOver lets a session go on in the agent of another product: it writes it in that product's
+// format and in the words of its tools, to where the product keeps its own sessions of the current
+// folder. A session that came from that product is not doubled: the one that it came from gets the
+// messages that it does not have.
 func HandOver(ctx context.Context, a *cli.App, s *source.Session, product string) (d Handed, err error) {
 	if s.FromFile() && s.Doc.Format == product {
 		return d, cli.Usage("%s is a session of %s already", s.Title(), product)
@@ -156,7 +158,8 @@ func (d *Handed) add(ctx context.Context, a *cli.App, before *source.Session, te
 
 // origin is the session of a product that a session was made from by an earlier handover, or was
 // made by one from it, nil if there is none. The caller closes it.
-func origin(ctx context.Context, a *cli.App, s *source.Session, info session.Info, product string) (*source.Session, error) {
+func origin(ctx context.Context, a *cli.App, s *source.Session, info session.Info,
+	product string) (*source.Session, error) {
 	search := source.Search(a)
 	search.Product = product
 	found, _, err := search.Find(ctx)
