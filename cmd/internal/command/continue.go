@@ -47,7 +47,8 @@ in Claude Code, Codex, OpenCode or pi, in the current folder. SRC stays as it is
 
 Messages, calls, results and what winnow left out go along. Calls get the names of the other agent's
 tools and arguments where it has such a tool. Other calls keep theirs, and one sentence behind your
-newest words tells the model so. Reasoning stays behind where only its own model may read it.
+newest words tells the model so. Reasoning stays behind: providers take it back only from the model
+that wrote it.
 
 Continued back, a session is not doubled: the one that it came from gets the messages that it does not
 have, and its file is kept (see "winnow doctor originals"). If both went on by themselves, nothing is

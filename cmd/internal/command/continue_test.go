@@ -13,6 +13,7 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -176,6 +177,51 @@ func TestContinue_everyPair(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A fold that was made there counts here, with what it keeps: the tail begins with
+// a message that both have.
+func TestContinue_aFoldComesBack(t *testing.T) {
+	for _, to := range []string{"claude", "codex"} {
+		t.Run(to, func(t *testing.T) {
+			d := newDesk(t)
+			home := filepath.Join(d.dir, "..", "home", ".pi", "agent", "sessions", "x")
+			if err := os.MkdirAll(home, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			source := filepath.Join(home, "p.jsonl")
+			if err := os.Rename(filepath.Join(d.dir, d.take("pi.jsonl")), source); err != nil {
+				t.Fatal(err)
+			}
+			there := d.continued(source, "--in", to)
+			if o := d.run("compact", there.Output, "--in-place", "--force"); o.code != 0 {
+				t.Fatal(o.stderr)
+			}
+			goOn(t, there.Output)
+			d.continued(there.Output, "--in", "pi")
+			want, got := windowOf(t, there.Output), windowOf(t, source)
+			if diff := cmp.Diff(want, got); diff != "" || len(want) >= there.Messages {
+				t.Errorf("the window has %d of %d messages (-there +here):\n%s", len(want), there.Messages+2, diff)
+			}
+		})
+	}
+}
+
+// windowOf is the texts of the messages that count in the session of a file.
+func windowOf(t *testing.T, path string) (texts []string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := all.Read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range view.Window(doc.Session.Messages, nil) {
+		texts = append(texts, string(m.Role)+" "+m.Text())
+	}
+	return texts
 }
 
 // A session that went on in both products is not mixed.

@@ -199,16 +199,17 @@ func (d *Handed) joined(before, s *source.Session, c format.Change) (format.Chan
 	if err != nil {
 		return c, 0, err
 	}
-	n := 0
+	n, ids := 0, map[string]string{}
 	for n < len(had.Messages) && n < len(c.Session.Messages) &&
 		(c.Session.Messages[n].ID == theirs[n] || ours[n] == had.Messages[n].ID) {
+		ids[c.Session.Messages[n].ID] = had.Messages[n].ID
 		n++
 	}
 	if n < len(had.Messages) && n < len(c.Session.Messages) {
 		return c, 0, cli.Hint(fmt.Errorf("%s went on by itself: message %d is another one there", before.Title(), n+1),
 			"write the session elsewhere with winnow export")
 	}
-	added := c.Session.Messages[n:]
+	added := behind(c.Session.Messages[n:], ids)
 	ledger := before.Doc.Ledger
 	for _, el := range c.Ledger.All() {
 		if slices.ContainsFunc(added, func(m session.Message) bool { return m.ID == el.Message }) {

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,8 +15,9 @@ const began = "This session began in another agent. "
 
 // translated is a session in the words of a product, in a folder: calls of tools that the product has
 // under another name have that name and its arguments, and a sentence behind the user's newest words
-// names the tools that it does not have. Sentences of earlier translations go. The session itself is
-// not changed.
+// names the tools that it does not have. Sentences of earlier translations go, and reasoning, which
+// providers take back only from the model and the place that it was made for. The session itself is not
+// changed.
 func translated(s session.Session, product, folder string) (to session.Session, renamed int, foreign []string) {
 	was := s.Info.Directory
 	s.Info.Directory = folder
@@ -24,7 +26,7 @@ func translated(s session.Session, product, folder string) (to session.Session, 
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p session.Part) bool {
-			return p.Synthetic && strings.HasPrefix(p.Text, began)
+			return p.Type == session.ReasoningPart || p.Synthetic && strings.HasPrefix(p.Text, began)
 		})
 		if m.Path != nil && m.Path.Cwd == was {
 			m.Path = &session.Path{Cwd: folder, Root: folder}
@@ -68,4 +70,19 @@ func sentence(foreign []string) string {
 	last := len(foreign) - 1
 	return fmt.Sprintf("Its calls of %s and %s are from there: where you have no such tool, use your own.",
 		strings.Join(foreign[:last], ", "), foreign[last])
+}
+
+// behind gives messages that come behind others the ids of these: what a fold keeps, and what is
+// answered.
+func behind(added []session.Message, ids map[string]string) []session.Message {
+	added = slices.Clone(added)
+	for i := range added {
+		m := &added[i]
+		m.ParentID = cmp.Or(ids[m.ParentID], m.ParentID)
+		m.Parts = slices.Clone(m.Parts)
+		for j := range m.Parts {
+			m.Parts[j].TailStartID = cmp.Or(ids[m.Parts[j].TailStartID], m.Parts[j].TailStartID)
+		}
+	}
+	return added
 }
