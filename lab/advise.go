@@ -35,7 +35,7 @@ func (c *chooser) advise() int {
 	choice := c.choose("", r.Bearable, among)
 	switch {
 	case long < adviceSessions:
-		r.Unadvised = fmt.Sprintf("a recommendation takes %d sessions of %d steps or more; found %d",
+		r.Unadvised = fmt.Sprintf("it takes %d sessions of %d steps or more; found %d",
 			adviceSessions, adviceSteps, long)
 	case choice == nil:
 		r.Unadvised = "none of the policies is winnow's own"
