@@ -63,8 +63,8 @@ func (t *Tool) does() string {
 	return string(t.Op)
 }
 
-// takes is the input of a call of another tool that does the same, false if it has no member that the
-// tool must have, or several edits where the tool makes one.
+// takes is the input of a call of another tool that does the same, false if it lacks a member that the
+// tool must have, has one twice, or has several edits where the tool makes one.
 func (to tool) takes(t *Tool, input jsontext.Value) (jsontext.Value, bool) {
 	var members []member
 	d := jsontext.NewDecoder(bytes.NewReader(input))
@@ -99,6 +99,13 @@ func (to tool) takes(t *Tool, input jsontext.Value) (jsontext.Value, bool) {
 				break
 			}
 		}
+	}
+	seen := map[string]bool{}
+	for _, m := range members {
+		if seen[m.name] {
+			return nil, false // it has the argument in two spellings
+		}
+		seen[m.name] = true
 	}
 	return object(members), slices.Contains(made, to.needs)
 }

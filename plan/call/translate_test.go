@@ -41,6 +41,7 @@ func TestTranslate(t *testing.T) {
 		{"codex", "Read", `{"file_path":"a"}`, "", ""},
 		{"claude-code", "list_dir", `{"path":"src"}`, "", ""},
 		{"opencode", "ToolSearch", `{"query":"x"}`, "", ""},
+		{"claude-code", "read", `{"filePath":"a","file_path":"b"}`, "", ""},
 		{"claude-code", "bash", `"ls"`, "", ""},
 		{"claude-code", "bash", `{"command":`, "", ""},
 		{"claude-code", "bash", ``, "", ""},
