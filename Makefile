@@ -23,14 +23,14 @@ processes := cmd/internal/command internal/deploy internal/siege internal/tortur
 # Packages that start no goroutine, nor do their tests; and the page and the formats, whose tests run independent work at the same time.
 sequential := agent/(permission|selfprune)|model/bill|plan/(budget|call|coverage|pivot(/fact)?|policy|recall|rule/letter|schedule|settings|shell|view)|agent/chat/internal/(draw|drawtest|editor)|desk/config|look/(display|page|skim|tui)|store/(edit|report)|text/(plainfile|quantity|secret|span)|format(/.*)?|internal/(quality|bodytest|catalogue|chromiumtest|floors|folds|forecast|shelltest|size|wiretest|workday|interop.*)|llm/(anthropic|gemini|openai)|store/internal/.*|summarize/.*|wire.*
 # Without the setting every process, those that tests start too, waits for a second before it ends. -short leaves out tests that run
-# independent work at the same time. RACE is what go test is told beside it, as -p 4.
+# independent work at the same time.
 race-test := CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -vet=off -race -short
 
 race: ## the race detector where CI leaves it out: the program, sieges, PostgreSQL, git; ten minutes
 	$(race-test) $(addprefix ./,$(processes))
 
 race-short: ## the race detector where goroutines meet, as CI runs it; several times slower than the tests alone
-	$(race-test) $(RACE) ./cmd/internal/gateway ./store/sqlite $$(go list ./... | grep -vE "/($(shell echo $(processes) | tr ' ' '|')|$(sequential))$$")
+	$(race-test) ./cmd/internal/gateway ./store/sqlite $$(go list ./... | grep -vE "/($(shell echo $(processes) | tr ' ' '|')|$(sequential))$$")
 
 .PHONY: adapters
 adapters: ## the adapters for frameworks of Go, each a module of its own

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -88,6 +89,13 @@ func recallsOverHTTP(t *testing.T, d *desk) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	found, failed := useTool(t, bobs, "search", map[string]any{"words": "heliotrope"})
+	for range 100 { // PostgreSQL's words are gathered by a job
+		if strings.Contains(found, "heliotrope") {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+		found, failed = useTool(t, bobs, "search", map[string]any{"words": "heliotrope"})
+	}
 	handle, _, _ := strings.Cut(found, " ")
 	if failed || handle == "" || !strings.Contains(found, "heliotrope") {
 		t.Fatalf("bob finds %q", found)
