@@ -67,7 +67,7 @@ type Token struct {
 	Label  string `json:"label"`  // its purpose; may be empty
 	Owner  string `json:"owner"`  // the person who asks with it, empty for none
 	Hash   string `json:"-"`      // SHA-256, hexadecimal
-	Scopes Scopes `json:"scopes"` // what it may do: "relay", "read", "act", "admin", "metrics"
+	Scopes Scopes `json:"scopes"` // its rights: "relay", "read", "act", "admin", "metrics"
 
 	Created time.Time `json:"created"`          // when it was made
 	Expires time.Time `json:"expires,omitzero"` // when it expires; without it never

@@ -98,7 +98,7 @@ func placed(line string) (string, bool) {
 	return strings.CutSuffix(name, "}}")
 }
 
-// anchor is what a link to a heading ends with.
+// anchor is the end of a link to a heading.
 func anchor(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -153,7 +153,7 @@ func (p *page) rows(b *strings.Builder, t reflect.Type, prefix string, within []
 	}
 }
 
-// word says what type a member has in JSON.
+// word names the JSON type of a member.
 func (p *page) word(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -178,7 +178,7 @@ func (p *page) word(t reflect.Type) string {
 	return p.of(t).Type
 }
 
-// innermost is what a pointer, a list or a map holds.
+// innermost is the type of the elements of a pointer, a list or a map.
 func innermost(t reflect.Type) reflect.Type {
 	for slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map}, t.Kind()) {
 		t = t.Elem()

@@ -49,7 +49,7 @@ func Translate(product string, p *session.Part) (name string, input jsontext.Val
 	return to.name, input, true
 }
 
-// does is what a tool does, in the words of products.txt; "" for what none of them names.
+// does names the work of a tool in the words of products.txt; "" if the table has no word for it.
 func (t *Tool) does() string {
 	if t.Is(inList) || t.Is(alien) || t.Is(Patch) || t.Is(Commands) || t.Is(makes) {
 		return ""

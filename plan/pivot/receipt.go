@@ -56,7 +56,7 @@ type Receipt struct {
 	Tail      int    `json:"tail,omitzero"`      // messages that stay verbatim
 	// Tokens that the summary now replaces, by kind as in "tokens.byKind" of "inspect".
 	Gone    map[string]int `json:"gone,omitempty"`
-	Carried Carried        `json:"carried,omitzero"` // what was carried over under the summary, counted
+	Carried Carried        `json:"carried,omitzero"` // the counts of everything carried over under the summary
 	// Who wrote the summary: "offline", "provider/model", or "hook".
 	Summarizer string `json:"summarizer,omitzero"`
 	// The usage that the provider reported for each summary call, even a failed one.
@@ -87,7 +87,7 @@ type Receipt struct {
 	// For a compaction: the receipts of restores whose parts did not fit; these parts are folded
 	// again.
 	LetGo []string `json:"letGo,omitempty"`
-	Money *Money   `json:"money,omitzero"` // what it saves and costs in US dollars
+	Money *Money   `json:"money,omitzero"` // its savings and its cost in US dollars
 
 	// Parts with reasoning that an undo or redo left out: their model takes reasoning only after
 	// the exact prompt that it was made for. They are shown again when that undo or redo is taken

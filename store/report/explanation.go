@@ -33,7 +33,7 @@ type Explanation struct {
 	Pinned bool    `json:"pinned"`          // whether it is pinned
 	Quoted *Quoted `json:"quoted,omitzero"` // for a folded part that is shown again: where
 	Undo   string  `json:"undo,omitzero"`   // the command that shows it whole again
-	// What the model sees of it now: the result of a call, or the text of another part.
+	// The text that the model sees now: the result of a call, or the text of another part.
 	Text   string  `json:"text"`
 	Pieces []Piece `json:"pieces"` // its texts; for attachments, names and types
 }

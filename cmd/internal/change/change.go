@@ -45,7 +45,7 @@ type Document struct {
 	Undo         string `json:"undo,omitzero"`   // the command that undoes a restore or a pin
 
 	InPlace *inplace.Replaced       `json:"inPlace,omitzero"` // how SRC was replaced
-	Server  *opencodeserver.Outcome `json:"server,omitzero"`  // what a running OpenCode was told
+	Server  *opencodeserver.Outcome `json:"server,omitzero"`  // the changes that a running OpenCode was told
 	// Path of a file for "opencode import" with the messages that were removed from a running
 	// OpenCode.
 	Kept    string   `json:"kept,omitzero"`

@@ -34,7 +34,7 @@ type compaction struct {
 	Receipt pivot.Receipt `json:"receipt"`
 	// The summary as the summariser wrote it, in Markdown; empty if nothing was folded.
 	Summary      string          `json:"summary"`
-	Carried      carriedOver     `json:"carried"`         // what was carried over, counted
+	Carried      carriedOver     `json:"carried"`         // the counts of everything carried over
 	TokensBefore int             `json:"tokensBefore"`    // tokens of the view before
 	TokensAfter  int             `json:"tokensAfter"`     // tokens of the view afterwards
 	Output       string          `json:"output,omitzero"` // path of the file that was written

@@ -42,7 +42,7 @@ type diagnosis struct {
 // finding is one thing that is wrong.
 type finding struct {
 	Code string `json:"code"`          // the fault as a word, see below
-	What string `json:"what"`          // what it means, a sentence
+	What string `json:"what"`          // the meaning, a sentence
 	Do   string `json:"do"`            // what to do, a sentence
 	Path string `json:"path,omitzero"` // the file
 	Line int    `json:"line,omitzero"` // the line

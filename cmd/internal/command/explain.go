@@ -25,7 +25,7 @@ type explained struct {
 	Parts []report.Explanation `json:"parts"`
 	// Sums of all parts that fit the filter, listed or not.
 	Zones []report.ZoneTotal `json:"zones"`
-	// What each rule left out, could leave out, and let stay; the one that saved and would save
+	// The parts that each rule left out, could leave out, and let stay; the one that saved and would save
 	// most first.
 	Rules []report.RuleTotal `json:"rules"`
 	Left  int                `json:"left"` // how many parts fit the filter and are not listed

@@ -90,7 +90,7 @@ type saving struct {
 	TokensBefore int `json:"tokensBefore"`
 	// Tokens of the window afterwards, without system prompt and tools.
 	TokensAfter int `json:"tokensAfter"`
-	// What that saves and costs; null if there is nothing to do.
+	// The savings and the cost of that; null if there is nothing to do.
 	Money   *pivot.Money `json:"money"`
 	Nothing string       `json:"nothing"` // why there is nothing to do; empty if there is
 

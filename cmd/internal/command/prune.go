@@ -34,12 +34,12 @@ type pruning struct {
 	TokensAfter int `json:"tokensAfter"`
 	// Id of the receipt; omitted if nothing was done.
 	Receipt string          `json:"receipt,omitzero"`
-	Money   *pivot.Money    `json:"money,omitzero"`  // what it saves and costs in US dollars
+	Money   *pivot.Money    `json:"money,omitzero"`  // its savings and its cost in US dollars
 	Output  string          `json:"output,omitzero"` // path of the file that was written
 	Damaged []format.Damage `json:"damaged"`         // the pieces of the file that were skipped
 
 	InPlace *inplace.Replaced       `json:"inPlace,omitzero"` // how SRC was replaced
-	Server  *opencodeserver.Outcome `json:"server,omitzero"`  // what a running OpenCode was told
+	Server  *opencodeserver.Outcome `json:"server,omitzero"`  // the changes that a running OpenCode was told
 	// Sentences: what importing "output" into the store that has the session does not do.
 	Limits []string `json:"limits,omitzero"`
 	// The line of a shell that prunes the session in its own file and resumes it, if a copy could

@@ -52,7 +52,7 @@ type importedSession struct {
 // failedFile is a file that could not be read.
 type failedFile struct {
 	Source string `json:"source"` // its path; empty if the error names it
-	Error  string `json:"error"`  // what is wrong
+	Error  string `json:"error"`  // the fault
 }
 
 // New is a run of import into a store.

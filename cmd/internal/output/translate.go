@@ -72,8 +72,8 @@ func sentence(foreign []string) string {
 		strings.Join(foreign[:last], ", "), foreign[last])
 }
 
-// behind gives messages that come behind others the ids of these: what a fold keeps, and what is
-// answered.
+// behind gives messages that come behind others the ids of these in their references: the beginning
+// of a tail, and the message that an answer belongs to.
 func behind(added []session.Message, ids map[string]string) []session.Message {
 	added = slices.Clone(added)
 	for i := range added {

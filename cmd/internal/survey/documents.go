@@ -25,7 +25,7 @@ type onComputer struct {
 	Cut bool `json:"cut,omitzero"`
 }
 
-// sumOf is what some sessions come to.
+// sumOf adds up some sessions.
 type sumOf struct {
 	Name      string `json:"name"`      // the product; the folder, empty if it is unknown; "total"
 	Sessions  int    `json:"sessions"`  // how many sessions, without sub-agents

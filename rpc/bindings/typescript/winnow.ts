@@ -914,7 +914,7 @@ export interface PivotReceipt {
   tail?: number;
   /** Tokens that the summary now replaces, by kind as in "tokens.byKind" of "inspect". */
   gone?: Record<string, number>;
-  /** what was carried over under the summary, counted */
+  /** the counts of everything carried over under the summary */
   carried?: PivotCarried;
   /** Who wrote the summary: "offline", "provider/model", or "hook". */
   summarizer?: string;
@@ -956,7 +956,7 @@ export interface PivotReceipt {
    * again.
    */
   letGo?: string[];
-  /** what it saves and costs in US dollars */
+  /** its savings and its cost in US dollars */
   money?: PivotMoney;
   /**
    * Parts with reasoning that an undo or redo left out: their model takes reasoning only after the
@@ -1257,7 +1257,7 @@ export interface ReportExplanation {
   quoted?: ReportQuoted;
   /** the command that shows it whole again */
   undo?: string;
-  /** What the model sees of it now: the result of a call, or the text of another part. */
+  /** The text that the model sees now: the result of a call, or the text of another part. */
   text: string;
   /** its texts; for attachments, names and types */
   pieces: ReportPiece[];
