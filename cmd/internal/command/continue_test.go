@@ -17,8 +17,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// told is what a log says, whatever its format: the texts of the user, and what each call gave.
-func told(t *testing.T, path string) (users, results []string) {
+// docOf reads the session of a file.
+func docOf(t *testing.T, path string) *format.Document {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -28,6 +28,13 @@ func told(t *testing.T, path string) (users, results []string) {
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
+	return doc
+}
+
+// told gives the words of the user and the results of the calls in a session, whatever its format.
+func told(t *testing.T, path string) (users, results []string) {
+	t.Helper()
+	doc := docOf(t, path)
 	for _, m := range doc.Session.Messages {
 		for _, p := range m.Parts {
 			switch {
@@ -44,14 +51,7 @@ func told(t *testing.T, path string) (users, results []string) {
 // goOn appends a turn to a session's file, as its product does.
 func goOn(t *testing.T, path string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := all.Read(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := docOf(t, path)
 	f, err := all.Named(doc.Format)
 	if err != nil {
 		t.Fatal(err)
@@ -210,14 +210,7 @@ func TestContinue_aFoldComesBack(t *testing.T) {
 // windowOf is the texts of the messages that count in the session of a file.
 func windowOf(t *testing.T, path string) (texts []string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := all.Read(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := docOf(t, path)
 	for _, m := range view.Window(doc.Session.Messages, nil) {
 		texts = append(texts, string(m.Role)+" "+m.Text())
 	}
