@@ -20,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/format/codex"
 	"github.com/winnowhq/winnow/format/opencode"
 	"github.com/winnowhq/winnow/format/pi"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -188,59 +189,68 @@ func idIn(product string, info session.Info) string {
 }
 
 // joined is the change by which a session of the product gets the messages that it does not have.
-// Both must have gone the same way until then.
+// Both must have gone the same way until then. Where the product's session was made from this one, this
+// one is compared as the product would read it: formats may keep two messages as one.
 func (d *Handed) joined(before, s *source.Session, c format.Change) (format.Change, int, error) {
 	had := before.Doc.Session
-	theirs, err := names(s.Format(), had)
+	there, err := again(d.Product, c)
 	if err != nil {
 		return c, 0, err
 	}
-	ours, err := names(d.Product, c.Session)
+	if there != nil && common(had, there.Session) > 0 {
+		return d.with(before, there.Session, there.Ledger, common(had, there.Session))
+	}
+	here, err := again(s.Format(), format.Change{Session: had, Ledger: before.Doc.Ledger})
 	if err != nil {
 		return c, 0, err
 	}
 	n, ids := 0, map[string]string{}
-	for n < len(had.Messages) && n < len(c.Session.Messages) &&
-		(c.Session.Messages[n].ID == theirs[n] || ours[n] == had.Messages[n].ID) {
+	for here != nil && n < min(len(had.Messages), len(here.Session.Messages), len(c.Session.Messages)) &&
+		c.Session.Messages[n].ID == here.Session.Messages[n].ID {
 		ids[c.Session.Messages[n].ID] = had.Messages[n].ID
 		n++
 	}
-	if n < len(had.Messages) && n < len(c.Session.Messages) {
-		return c, 0, cli.Hint(fmt.Errorf("%s went on by itself: message %d is another one there", before.Title(), n+1),
-			"write the session elsewhere with winnow export")
+	c.Session.Messages = behind(c.Session.Messages, ids)
+	return d.with(before, c.Session, c.Ledger, n)
+}
+
+// with adds the messages of a session behind the first n, which both have.
+func (d *Handed) with(before *source.Session, s session.Session, ledger rule.Ledger, n int) (format.Change, int, error) {
+	had := before.Doc.Session
+	if n < len(had.Messages) && n < len(s.Messages) {
+		return format.Change{}, 0, cli.Hint(fmt.Errorf("%s went on by itself: message %d is another one there",
+			before.Title(), n+1), "write the session elsewhere with winnow export")
 	}
-	added := behind(c.Session.Messages[n:], ids)
-	ledger := before.Doc.Ledger
-	for _, el := range c.Ledger.All() {
+	added, all := s.Messages[n:], before.Doc.Ledger
+	for _, el := range ledger.All() {
 		if slices.ContainsFunc(added, func(m session.Message) bool { return m.ID == el.Message }) {
-			ledger = ledger.With(el)
+			all = all.With(el)
 		}
 	}
 	had.Messages = append(slices.Clone(had.Messages), added...)
-	return format.Change{Session: had, Ledger: ledger}, len(added), nil
+	return format.Change{Session: had, Ledger: all}, len(added), nil
 }
 
-// names are the ids that the messages of a session have once they are written in a format.
-func names(product string, s session.Session) ([]string, error) {
+// common is how many messages two sessions begin with alike, by their ids.
+func common(a, b session.Session) (n int) {
+	for n < min(len(a.Messages), len(b.Messages)) && a.Messages[n].ID == b.Messages[n].ID {
+		n++
+	}
+	return n
+}
+
+// again is a session as it is read once it is written in a format, nil if that is only read.
+func again(product string, c format.Change) (*format.Document, error) {
 	f, err := all.Named(product)
 	if err != nil {
 		return nil, err
 	}
 	var text bytes.Buffer
-	err = f.Write(&text, nil, format.Change{Session: s})
-	if errors.Is(err, format.ErrReadOnly) {
-		return make([]string, len(s.Messages)), nil
-	}
-	if err != nil {
+	switch err := f.Write(&text, nil, c); {
+	case errors.Is(err, format.ErrReadOnly):
+		return nil, nil
+	case err != nil:
 		return nil, err
 	}
-	doc, err := f.Read(text.Bytes())
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]string, max(len(s.Messages), len(doc.Session.Messages)))
-	for i := range doc.Session.Messages {
-		ids[i] = cmp.Or(doc.Session.Messages[i].ID, "?")
-	}
-	return ids, nil
+	return f.Read(text.Bytes())
 }

@@ -22,12 +22,16 @@ func translated(s session.Session, product, folder string) (to session.Session, 
 	was := s.Info.Directory
 	s.Info.Directory = folder
 	s.Messages = slices.Clone(s.Messages)
+	for i := range s.Messages {
+		s.Messages[i].Parts = slices.DeleteFunc(slices.Clone(s.Messages[i].Parts), func(p session.Part) bool {
+			return p.Type == session.ReasoningPart || p.Synthetic && strings.HasPrefix(p.Text, began)
+		})
+	}
+	// No format keeps a message that says nothing: it would seem to be new the next time.
+	s.Messages = slices.DeleteFunc(s.Messages, func(m session.Message) bool { return len(m.Parts) == 0 })
 	newest := -1
 	for i := range s.Messages {
 		m := &s.Messages[i]
-		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p session.Part) bool {
-			return p.Type == session.ReasoningPart || p.Synthetic && strings.HasPrefix(p.Text, began)
-		})
 		if m.Path != nil && m.Path.Cwd == was {
 			m.Path = &session.Path{Cwd: folder, Root: folder}
 		}
