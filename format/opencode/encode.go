@@ -141,7 +141,8 @@ func (e *encoder) assistant(m, out *session.Message) {
 
 // modelRef is a model in the form of a message.
 func (e *encoder) modelRef(r *session.ModelRef) *session.ModelRef {
-	out := *cmp.Or(r, e.model, &session.ModelRef{ProviderID: "unknown"})
+	out := *cmp.Or(r, e.model, new(session.ModelRef))
+	out.ProviderID = cmp.Or(out.ProviderID, "unknown") // the product wants both
 	out.ModelID, out.ID = cmp.Or(out.ModelID, out.ID, "unknown"), ""
 	return &out
 }

@@ -144,6 +144,7 @@ func finishInfo(info *session.Info, e *encoder) {
 	if info.Model != nil {
 		model := *info.Model
 		model.ID, model.ModelID = cmp.Or(model.ID, model.ModelID), ""
+		model.ProviderID = cmp.Or(model.ProviderID, "unknown")
 		info.Model = &model
 		if model.ID == "" {
 			info.Model = nil

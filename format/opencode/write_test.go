@@ -246,3 +246,20 @@ func TestWrite_keepsWhatDidNotDecode(t *testing.T) {
 		}
 	}
 }
+
+// A log that names a model without its provider is imported all the same: the product wants both.
+func TestWrite_aModelWithoutItsProvider(t *testing.T) {
+	s := session.Session{Info: session.Info{ID: "ses_1", Model: &session.ModelRef{ID: "m"}}}
+	for i, role := range []session.Role{session.User, session.Assistant} {
+		m := session.Message{MessageInfo: session.MessageInfo{ID: "msg_" + string(rune('1'+i)), Role: role, ModelID: "m"}}
+		m.Parts = []session.Part{{ID: "prt_" + string(rune('1'+i)), MessageID: m.ID, Type: session.TextPart, Text: "Hello."}}
+		s.Messages = append(s.Messages, m)
+	}
+	var text bytes.Buffer
+	if err := (Format{}).Write(&text, nil, format.Change{Session: s}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text.String(), `"providerID"`); n != 3 || strings.Contains(text.String(), `"providerID":""`) {
+		t.Errorf("%d providers in %s", n, text.String())
+	}
+}

@@ -77,6 +77,9 @@ func continueIn(t *testing.T, winnow, file, product string, a *agent) {
 		if err != nil {
 			t.Fatalf("winnow continue: %v\n%s", err, problems.String())
 		}
+		if problems.Len() > 0 {
+			t.Logf("winnow continue says: %s", problems.String())
+		}
 		if err := json.Unmarshal(out, &done, json.MatchCaseInsensitiveNames(true)); err != nil {
 			t.Fatal(err)
 		}
