@@ -39,7 +39,7 @@ func (l *Lab) report(sessions []Recorded, skipped []Skipped) Report {
 		c.inSample()
 	}
 	if base >= 0 {
-		r.Gaps = c.gaps()
+		r.Gaps, r.Hulls = c.gaps()
 	}
 	r.compare(base, c.advise())
 	return r

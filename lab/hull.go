@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +13,7 @@ import (
 type Gap struct {
 	// The policy, or "at 2 missed steps" for the best that winnow's policies offer there.
 	Name string `json:"name"`
+	Best bool   `json:"best,omitzero"` // that best, and not one policy
 	// Steps, in a hundred, that needed hidden text.
 	MissedStepsPer100 float64 `json:"missedStepsPer100"`
 	Ratio             float64 `json:"ratio"` // the bill as a multiple of the baseline's
@@ -24,6 +26,49 @@ type Gap struct {
 	// is cold.
 	Triggered       *float64 `json:"triggered,omitzero"`
 	TriggeredWithin Range    `json:"triggeredWithin,omitzero"` // the interval of "triggered"
+}
+
+// Hulls are two curves through bills and missed steps: the cheapest that the simple policies of Gap
+// offer at so many missed steps, and the cheapest that winnow's policies offer.
+type Hulls struct {
+	// Simple policies, from few missed steps to many. Between two neighbours lie their mixtures.
+	Simple []Corner `json:"simple"`
+	Winnow []Corner `json:"winnow"` // the same of winnow's policies
+}
+
+// Corner is a policy that no mixture of two others beats.
+type Corner struct {
+	Name string `json:"name"` // the policy
+	// Steps, in a hundred, that needed hidden text.
+	MissedStepsPer100 float64 `json:"missedStepsPer100"`
+	Ratio             float64 `json:"ratio"` // the bill as a multiple of the baseline's
+}
+
+// corners are the corners of the lower convex hull, from left to right.
+func corners(of []series) (hull []Corner) {
+	var all []Corner
+	for i := range of {
+		if p := of[i].draw(nil); !math.IsInf(p.ratio, 0) && !math.IsNaN(p.ratio) {
+			all = append(all, Corner{of[i].name, p.missed, p.ratio})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Corner) int {
+		return cmp.Or(cmp.Compare(a.MissedStepsPer100, b.MissedStepsPer100), cmp.Compare(a.Ratio, b.Ratio))
+	})
+	above := func(a, b, c Corner) bool { // b is on the line from a to c, or above it
+		return (b.Ratio-a.Ratio)*(c.MissedStepsPer100-a.MissedStepsPer100) >=
+			(c.Ratio-a.Ratio)*(b.MissedStepsPer100-a.MissedStepsPer100)
+	}
+	for _, c := range all {
+		if n := len(hull); n > 0 && c.Ratio >= hull[n-1].Ratio {
+			continue // one that misses less costs no more
+		}
+		for n := len(hull); n > 1 && above(hull[n-2], hull[n-1], c); n-- {
+			hull = hull[:n-1]
+		}
+		hull = append(hull, c)
+	}
+	return hull
 }
 
 // simple reports whether a setup keeps everything, folds alone or clears old outputs. triggered:
@@ -110,10 +155,9 @@ func (c *chooser) series(name string, which func(session int) int) series {
 	return s
 }
 
-// gaps compares winnow's policies with the simple ones. There is nothing to say with fewer than two
-// of these. Where policies were chosen with sessions left out, the choices stand for their sweeps.
-func (c *chooser) gaps() (all []Gap) {
-	var simple, triggered, own []series
+// compared are the policies that Gap compares. Where policies were chosen with sessions left out, the
+// choices stand for their sweeps.
+func (c *chooser) compared() (simple, triggered, own []series) {
 	for i, s := range c.setups {
 		one := c.series(s.Name, func(int) int { return i })
 		isSimple, hasTrigger := s.simple()
@@ -134,13 +178,20 @@ func (c *chooser) gaps() (all []Gap) {
 			}))
 		}
 	}
+	return simple, triggered, own
+}
+
+// gaps compares winnow's policies with the simple ones. There is nothing to say with fewer than two
+// of these.
+func (c *chooser) gaps() (all []Gap, hulls *Hulls) {
+	simple, triggered, own := c.compared()
 	if len(simple) < 2 || len(own) == 0 {
-		return nil
+		return nil, nil
 	}
 	more := len(triggered) > len(simple)
-	gap := func(name string, where func(times []uint16) point) {
+	gap := func(name string, best bool, where func(times []uint16) point) {
 		p := where(nil)
-		g := Gap{Name: name, MissedStepsPer100: p.missed, Ratio: p.ratio}
+		g := Gap{Name: name, Best: best, MissedStepsPer100: p.missed, Ratio: p.ratio}
 		var from, to int
 		if g.Simple, from, to = hullAt(points(simple, nil), p.missed); from == to {
 			g.Against = simple[from].name
@@ -158,15 +209,15 @@ func (c *chooser) gaps() (all []Gap) {
 		all = append(all, g)
 	}
 	for i := range own {
-		gap(own[i].name, own[i].draw)
+		gap(own[i].name, false, own[i].draw)
 	}
 	for _, missed := range []float64{1, 2, 3} {
-		gap(fmt.Sprintf("at %.0f missed steps", missed), func(times []uint16) point {
+		gap(fmt.Sprintf("at %.0f missed steps", missed), true, func(times []uint16) point {
 			least, _, _ := hullAt(points(own, times), missed)
 			return point{missed, least}
 		})
 	}
-	return all
+	return all, &Hulls{corners(simple), corners(own)}
 }
 
 // less is how much less winnow costs than the hull of other policies, and its interval.

@@ -48,3 +48,30 @@ func TestHull(t *testing.T) {
 		}
 	}
 }
+
+// The line through the corners is the hull, at each number of missed steps.
+func TestCorners_areThoseOfTheHull(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.Float64Range(0, 10)
+		all := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) series {
+			return series{"", []float64{value.Draw(t, "bill")}, []float64{1}, []float64{value.Draw(t, "missed")}, []float64{100}}
+		}), 1, 8).Draw(t, "policies")
+		hull := corners(all)
+		for missed := 0.0; missed <= 10; missed += 0.25 {
+			want, _, _ := hullAt(points(all, nil), missed)
+			is := math.Inf(1)
+			for i, c := range hull {
+				switch {
+				case c.MissedStepsPer100 <= missed:
+					is = c.Ratio
+				case i > 0 && hull[i-1].MissedStepsPer100 <= missed:
+					a := hull[i-1]
+					is += (c.Ratio - is) * (missed - a.MissedStepsPer100) / (c.MissedStepsPer100 - a.MissedStepsPer100)
+				}
+			}
+			if math.Abs(is-want) > 1e-9 && !(math.IsInf(is, 1) && math.IsInf(want, 1)) {
+				t.Fatalf("at %v the corners %v give %v, the hull is %v", missed, hull, is, want)
+			}
+		}
+	})
+}

@@ -40,6 +40,8 @@ type Report struct {
 	// Gaps compares winnow with simple policies that miss as many steps; nil if fewer than two of
 	// these were replayed.
 	Gaps []Gap `json:"gaps,omitzero"`
+	// Hulls are the curves that Gaps compares, nil where these are.
+	Hulls *Hulls `json:"hulls,omitzero"`
 	// Advice is nil if there is too little evidence.
 	Advice *Advice `json:"advice,omitzero"`
 	// Unadvised says why Advice is nil.

@@ -15,7 +15,7 @@ import (
 type Metrics interface {
 	// Answered counts a request whose answer has ended.
 	Answered(Answered)
-	// Refused counts a request that was not relayed, or got no answer, by a code.
+	// Refused counts a request that was not relayed, or got no answer, by one of RefusalCodes.
 	Refused(code string)
 	// Gauge and Counter add what another part of the program counts. Names begin with winnow_, and
 	// labels have few values; a name that is taken panics. The function adds one. The counters of known
@@ -28,9 +28,19 @@ type Metrics interface {
 	WithTenants(tenants map[string]Metrics) http.Handler
 }
 
+// RefusalCodes are the codes of Metrics.Refused: those of the listener, then the kinds of
+// tenant.Refusal.
+var RefusalCodes = [...]string{
+	"websocket", "path", "origin", "too_large", "no_answer",
+	"rate", "concurrency", "budget", "reserved", "unmetered", "route", "model",
+}
+
+// Classes are the values of Answered.Class.
+var Classes = [...]string{"1xx", "2xx", "3xx", "4xx", "5xx", "none"}
+
 // Answered is a request whose answer has ended.
 type Answered struct {
-	Upstream, Class string // the class of the status: 2xx; none: the client left before an answer
+	Upstream, Class string // one of Classes, by the status; none: the client left before an answer
 	Received, Sent  int64  // bytes of the bodies that the client sent and got
 	// Before is the time from the arrival of the request until it left, without waiting for the
 	// client; Forward that from the first byte of the answer until it was sent on. 0: not known.

@@ -63,7 +63,7 @@ func stateOf(s session.Session, state store.State) conversationState {
 	said := clients(s.Messages)
 	c := conversationState{chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
 		frozen: wire.ValueOf(s.Info.Unknown).Get(frozenMember).String(), delegation: delegationOf(s.Info),
-		cacheUse: cacheUse{last: lastOf(s.Messages, state.Spent)}, estimate: estimateOf(state, said),
+		cacheUse: cacheUseOf(s.Messages, state.Spent), estimate: estimateOf(state, said),
 		tools:    toolboxOf(s.Info),
 		revision: state.Revision}
 	if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
@@ -100,22 +100,27 @@ func (l *conversation) noted(ctx context.Context) {
 	}
 }
 
-// lastOf is the time of the newest message of a log, or of what kept the cache since, zero without
-// any.
-func lastOf(log []session.Message, spent []store.Spend) (last time.Time) {
-	newest := session.Millis(0)
+// cacheUseOf is how a log's conversation has used the cache: its newest message, and what kept the
+// cache since, are when. Times are zero without any.
+func cacheUseOf(log []session.Message, spent []store.Spend) (use cacheUse) {
+	asked := session.Millis(0)
 	for i := range log {
-		newest = max(newest, log[i].Time.Created, log[i].Time.Completed)
+		asked = max(asked, log[i].Time.Created, log[i].Time.Completed)
 	}
+	newest := asked
 	for i := range spent {
-		if known := spent[i].Live; known != nil && known.Warm {
+		if known := spent[i].Live; known != nil && known.Warm && spent[i].Time > asked {
 			newest = max(newest, spent[i].Time)
+			use.warmed++
 		}
 	}
-	if newest > 0 {
-		last = time.UnixMilli(int64(newest))
+	if asked > 0 {
+		use.asked = time.UnixMilli(int64(asked))
 	}
-	return last
+	if newest > 0 {
+		use.last = time.UnixMilli(int64(newest))
+	}
+	return use
 }
 
 // clients are the messages of a log that the client has: not markers, summaries and what else the

@@ -15,7 +15,7 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 	known := &store.Live{Observed: t.options.Mode == Observe, Edited: x.left.tokens() > 0, Resent: x.resent,
 		Again: x.left.again, Person: x.person}
 	before, compacted := x.conversation.without, x.conversation.estimate.compacted
-	sent := bill.Sent{Usage: u, New: x.added, Shaped: x.unsent, Left: x.left.tokens(), Cold: x.cold}
+	sent := bill.Sent{Usage: u, New: x.added, Shaped: x.unsent, Left: x.left.tokens(), Cold: x.cold, Bridged: x.bridged}
 	if known.Observed {
 		sent.Left, sent.Shaped = 0, 0
 	}
@@ -62,15 +62,16 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 		if known.Observed {
 			whole = price(u)
 		}
-		known.Rules = shares(x, whole-price(kept), price(edited)-price(kept), known.Missed)
+		if x.bridged && !known.Observed { // the rest is the gain of what was left out
+			known.Bridged = max(0, price(unkept(edited))-price(u))
+		}
+		known.Rules = shares(x, whole-known.Bridged-price(kept), price(edited)-price(kept), known.Missed)
+		if known.Bridged > 0 {
+			known.Rules[store.KeepWarm] = store.Share{Net: known.Bridged}
+		}
 	}
 	now := x.conversation.without
 	known.Without = &now
-	if x.bridged && !known.Observed && priced {
-		known.Bridged = max(0, price(unkept(edited))-price(u))
-		known.Otherwise.Likely += known.Bridged
-		known.Rules[store.KeepWarm] = store.Share{Net: known.Bridged}
-	}
 	return known
 }
 

@@ -54,17 +54,21 @@ func longer(seed uint64, steps int) []session.Message {
 type claim struct {
 	alone, with tworuns.Run
 	all         Totals
+	through     *gateway
 }
 
 // claims plays a scene with and without us. If it was seen when the client compacts by itself, that
 // worked through another day before, which was only observed.
-func claims(t *testing.T, s tworuns.Scene, foldsAt int, seen bool, o Options) claim {
+func claims(t *testing.T, s tworuns.Scene, g *gateway, seen bool) claim {
 	t.Helper()
-	c := claim{alone: s.Play(t, nil)}
-	g := &gateway{t: t, foldsAt: foldsAt, store: memory.New(), options: o}
+	c := claim{alone: s.Play(t, nil), through: g}
+	g.t, g.store = t, memory.New()
 	if seen {
-		before := s
+		before, o := s, g.options
 		before.Log, before.Seed, before.Steps, g.options.Mode = nil, 7, 90, Observe
+		if s.CompactAt > 60_000 { // it takes longer to be full
+			before.Log = longer(7, 160)
+		}
 		before.Play(t, g.between)
 		g.options = o
 	}
@@ -102,7 +106,7 @@ func TestTotals_claimWhatTwoRunsDifferBy(t *testing.T) {
 		for _, ratio := range []float64{3, 3.6, 4} {
 			t.Run(fmt.Sprintf("%g characters, an hour %t", ratio, hour), func(t *testing.T) {
 				s := tworuns.Scene{Log: longer(0, 80), CompactAt: 60_000, CharsPerToken: ratio, Hour: hour}
-				c := claims(t, s, 20_000, true, Options{})
+				c := claims(t, s, &gateway{foldsAt: 20_000}, true)
 				if c.says(t); len(c.alone.Compactions) == 0 {
 					t.Error("the client never compacted")
 				}
@@ -148,7 +152,7 @@ func TestTotals_observeForetellsLargerConversations(t *testing.T) {
 func TestTotals_claimALoss(t *testing.T) {
 	sequential(t)
 	s := tworuns.Scene{Steps: 160, CompactAt: 40_000, CharsPerToken: 3}
-	c := claims(t, s, 20_000, true, Options{})
+	c := claims(t, s, &gateway{foldsAt: 20_000}, true)
 	if c.says(t); c.all.Net >= 0 {
 		t.Errorf("claimed %.4f", c.all.Net)
 	}
@@ -163,7 +167,34 @@ func TestTotals_claimOverLongPauses(t *testing.T) {
 		}
 		return 8 * time.Second
 	}}
-	claims(t, s, 20_000, true, Options{}).says(t)
+	claims(t, s, &gateway{foldsAt: 20_000}, true).says(t)
+}
+
+// What keeping the cache and folding where it is cold save is what two runs differ by.
+func TestTotals_claimPingsAndColdFolds(t *testing.T) {
+	sequential(t)
+	pauses := func(step int) time.Duration {
+		switch {
+		case step%30 == 29:
+			return 3 * time.Hour
+		case step%12 == 11:
+			return 9 * time.Minute
+		}
+		return 8 * time.Second
+	}
+	for _, c := range []struct{ warm, cold int }{{0, 0}, {2, 0}, {0, 50_000}, {2, 50_000}} {
+		t.Run(fmt.Sprintf("%d pings, folds from %d", c.warm, c.cold), func(t *testing.T) {
+			s := tworuns.Scene{Log: longer(0, 200), CompactAt: 110_000, Pause: pauses}
+			is := claims(t, s, &gateway{cold: c.cold, options: Options{KeepWarm: c.warm}}, true)
+			is.says(t)
+			if (is.all.Warm > 0) != (c.warm > 0) {
+				t.Errorf("%d requests kept the cache", is.all.Warm)
+			}
+			if folds := is.through.folds(); c.cold > 0 && folds < 2 {
+				t.Errorf("it folded %d times", folds)
+			}
+		})
+	}
 }
 
 // A client that never compacts ends at its model's window without us. Where nobody knows that, a
@@ -173,7 +204,7 @@ func TestTotals_claimAgainstTheWindow(t *testing.T) {
 	window := 60_000
 	small := model.Default().With(model.Override{Match: "**", Patch: model.Patch{Context: &window}})
 	s := tworuns.Scene{Log: longer(0, 80), Window: window}
-	c := claims(t, s, 20_000, false, Options{Models: small})
+	c := claims(t, s, &gateway{foldsAt: 20_000, options: Options{Models: small}}, false)
 	n := 0
 	for _, r := range c.alone.Requests {
 		if r.Status == http.StatusOK {
@@ -198,7 +229,7 @@ func TestTotals_claimAgainstTheWindow(t *testing.T) {
 // Where nothing is left out, what would have been is what was.
 func TestTotals_claimNothingForNothing(t *testing.T) {
 	s := tworuns.Scene{Log: longer(0, 40), CompactAt: 20_000, Hour: true}
-	c := claims(t, s, 0, false, Options{Mode: Safe})
+	c := claims(t, s, &gateway{options: Options{Mode: Safe}}, false)
 	if c.all.Edited > 0 {
 		t.Skip("something is left out of such a conversation now")
 	}

@@ -180,6 +180,7 @@ func (t *Transport) replayed(r *http.Request, p protocol, read *reading, until t
 	if summary {
 		x.added = (&estimate{counted: known.sent}).added(doc.Session.Messages)
 		x.cold = x.isCold(read, t.options.Mode)
+		x.bridge()
 		why := ""
 		if x.edited {
 			why = x.reduces(known, read)

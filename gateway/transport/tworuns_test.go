@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/winnowhq/winnow"
@@ -27,6 +28,7 @@ type gateway struct {
 	t       testing.TB
 	store   store.Store
 	foldsAt int // tokens; 0: where it pays
+	cold    int // tokens above which a cold cache has the past folded, 0: none
 	options Options
 	place   tworuns.Place
 }
@@ -51,13 +53,14 @@ func (g *gateway) open() {
 	if g.foldsAt > 0 {
 		set.Compaction.Threshold = budget.Thresholds{"*": budget.Threshold(g.foldsAt)}
 	}
+	set.Compaction.ColdFold = g.cold
 	engine, err := winnow.Open(winnow.Config{Settings: &set, Store: g.store, Now: g.place.Now,
 		Summarizer: offline.New()})
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	o := g.options
-	o.Now = g.place.Now
+	o.Now, o.After, o.anthropic = g.place.Now, g.place.After, strings.TrimPrefix(g.place.URL, "http://")
 	g.Transport = New(engine, o)
 }
 

@@ -308,10 +308,10 @@ func TestLastOf_knowsWhatKeptTheCache(t *testing.T) {
 	w.pass(10 * time.Minute)
 	_, state := s.only()
 	log, _ := s.only()
-	if got := lastOf(log.Messages, state.Spent).Sub(before); got < 4*time.Minute || got > 5*time.Minute {
+	if got := cacheUseOf(log.Messages, state.Spent).last.Sub(before); got < 4*time.Minute || got > 5*time.Minute {
 		t.Errorf("the cache was used %v after the answer", got)
 	}
-	if got := lastOf([]session.Message{}, nil); !got.IsZero() {
+	if got := cacheUseOf([]session.Message{}, nil); got != (cacheUse{}) {
 		t.Errorf("nothing was at %v", got)
 	}
 }

@@ -95,7 +95,7 @@ func (t *Transport) summarized(x *exchange, a wire.Answer, took took) {
 		return
 	}
 	e.before = e.without
-	e.sent = bill.Sent{Usage: took.Usage, New: x.added, Left: x.left.tokens(), Cold: x.cold}
+	e.sent = bill.Sent{Usage: took.Usage, New: x.added, Left: x.left.tokens(), Cold: x.cold, Bridged: x.bridged}
 	e.cost = bill.Estimate{Likely: cost}
 	t.ends(x, a.Parts)
 }

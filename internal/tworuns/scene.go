@@ -3,6 +3,7 @@ package tworuns
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,8 +57,10 @@ type Scene struct {
 
 // Place is where a gateway stands.
 type Place struct {
-	URL    string           // of the provider
-	Now    func() time.Time // the scene's clock
+	URL string           // of the provider
+	Now func() time.Time // the scene's clock
+	// After calls after a while of the scene, unless it is stopped before.
+	After  func(wait time.Duration, call func()) (stop func() bool)
 	Server *llmtest.Server
 }
 
@@ -92,8 +95,15 @@ var start = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 
 // clock is the time of a scene.
 type clock struct {
-	mu  sync.Mutex
-	now time.Time
+	mu     sync.Mutex
+	now    time.Time
+	timers []*timer
+}
+
+// timer calls at a time of a scene.
+type timer struct {
+	at   time.Time
+	call func()
 }
 
 func (c *clock) Now() time.Time {
@@ -102,10 +112,48 @@ func (c *clock) Now() time.Time {
 	return c.now
 }
 
-func (c *clock) pass(d time.Duration) {
+// after is Place.After.
+func (c *clock) after(wait time.Duration, call func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
+	t := &timer{c.now.Add(wait), call}
+	c.timers = append(c.timers, t)
+	return func() bool { return c.take(t) }
+}
+
+// take removes a timer, and reports whether it was there.
+func (c *clock) take(t *timer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := len(c.timers)
+	c.timers = slices.DeleteFunc(c.timers, func(other *timer) bool { return other == t })
+	return len(c.timers) < before
+}
+
+// due is the first timer until a time, nil if there is none. It is that time then, or the timer's.
+func (c *clock) due(until time.Time) (first *timer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.timers {
+		if !t.at.After(until) && (first == nil || t.at.Before(first.at)) {
+			first = t
+		}
+	}
+	c.now = until
+	if first != nil {
+		c.now = first.at
+	}
+	return first
+}
+
+// pass lets time pass: what is due in it is called, one after the other.
+func (c *clock) pass(d time.Duration) {
+	until := c.Now().Add(d)
+	for t := c.due(until); t != nil; t = c.due(until) {
+		if c.take(t) {
+			t.call()
+		}
+	}
 }
 
 // charsPerToken is how many characters a token has, unless a scene says otherwise.
@@ -131,7 +179,7 @@ func (s Scene) Play(t testing.TB, via func(Place) http.RoundTripper) Run {
 	t.Cleanup(direct.CloseIdleConnections)
 	c := &client{t: t, Scene: s, clock: time, url: server.URL, way: direct, run: Run{Ended: -1}}
 	if via != nil {
-		c.way = via(Place{URL: server.URL, Now: time.Now, Server: server})
+		c.way = via(Place{URL: server.URL, Now: time.Now, After: time.after, Server: server})
 	}
 	for range s.Repeat {
 		if c.work(); c.run.Ended >= 0 {

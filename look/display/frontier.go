@@ -2,8 +2,10 @@ package display
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/winnowhq/winnow/lab"
 )
@@ -23,6 +25,8 @@ type Frontier struct {
 	Spots      []Spot
 	Bound      float64 // the cheapest bill with knowledge of the future, 0 if it is unknown
 	Steps      []int   // the spots on the frontier, from left to right
+	// Simple and Winnow are the curves of lab.Hulls, cut off where the picture ends; nil without them.
+	Simple, Winnow []Spot
 }
 
 // Drawable reports whether a figure can be drawn.
@@ -73,7 +77,49 @@ func FrontierOf(r *lab.Report, all []Policy, across, up int) Frontier {
 		x, y := f.Spots[a], f.Spots[b]
 		return cmp.Or(cmp.Compare(x.Rate, y.Rate), cmp.Compare(y.Ratio, x.Ratio))
 	})
+	if r.Hulls != nil {
+		f.Simple, f.Winnow = f.curve(r.Hulls.Simple), f.curve(r.Hulls.Winnow)
+	}
 	return f
+}
+
+// curve is a hull up to the right edge of the picture: more missed steps cost no more.
+func (f *Frontier) curve(hull []lab.Corner) (points []Spot) {
+	const pieces = 16 // of a line between two corners, which is bent where the axis is
+	right := f.Across.High
+	for i, c := range hull {
+		before := hull[max(0, i-1)]
+		for k := range pieces {
+			share := float64(k+1) / pieces
+			rate := before.MissedStepsPer100 + share*(c.MissedStepsPer100-before.MissedStepsPer100)
+			if rate > right {
+				return points
+			}
+			if i > 0 || k == 0 {
+				points = append(points, Spot{Rate: rate, Ratio: before.Ratio + share*(c.Ratio-before.Ratio)})
+			}
+		}
+	}
+	if n := len(points); n > 0 {
+		points = append(points, Spot{Rate: right, Ratio: points[n-1].Ratio})
+	}
+	return points
+}
+
+// LessAt says how much less winnow costs than simple policies at each number of missed steps, "" if
+// that is not known.
+func LessAt(r *lab.Report) string {
+	if r.Hulls == nil {
+		return ""
+	}
+	var all []string
+	for i := range r.Gaps {
+		g := &r.Gaps[i]
+		if g.Best {
+			all = append(all, fmt.Sprintf("%s less at %.0f (%s)", less(g.Less), g.MissedStepsPer100, lessWithin(g.Within)))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // Name is what the axis across is called.

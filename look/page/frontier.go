@@ -25,7 +25,8 @@ type frontierView struct {
 	Wide                     bool
 	X, Y                     []pixelLabel // ticks
 	XName, YName             string
-	Steps                    string // the frontier
+	Steps                    string // the frontier, where there are no curves
+	Simple, Winnow           string // the curves of simple policies and of winnow's
 	Sweeps                   []area
 	Bound                    *pixelLabel
 	Spots                    []spot
@@ -92,7 +93,17 @@ func (d *replayDocument) frontier(size frontierSize) (frontierView, bool) {
 			f.Beyond = append(f.Beyond, s.Title)
 		}
 	}
+	curve := func(points []display.Spot) string {
+		all := make([]string, len(points))
+		for i, p := range points {
+			all[i] = fmt.Sprintf("%v %v", x(p.Rate), y(p.Ratio))
+		}
+		return "M" + strings.Join(all, "L")
+	}
 	f.join(of.Steps, d.sweeps)
+	if len(of.Simple) > 1 && len(of.Winnow) > 1 {
+		f.Simple, f.Winnow, f.Steps = curve(of.Simple), curve(of.Winnow), ""
+	}
 	if of.Bound > 0 {
 		f.Bound = &pixelLabel{X: float64(f.Right), Y: y(of.Bound), Text: "bound " + display.Ratio(of.Bound),
 			Anchor: "end"}

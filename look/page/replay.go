@@ -102,6 +102,7 @@ type source struct {
 type pictures struct {
 	Frontiers []frontierView
 	Note      string // how to read its points
+	Less      string // how far the curves are apart, "" without them
 	Ring      bool   // it contains the recommended policy
 }
 
@@ -182,7 +183,7 @@ func newReplayDocument(r *lab.Report, details ReplayDetails) *replayDocument {
 			d.Frontiers = append(d.Frontiers, f)
 		}
 	}
-	d.Note, d.Ring = display.Chosen(r), d.ringed >= 0
+	d.Note, d.Less, d.Ring = display.Chosen(r), display.LessAt(r), d.ringed >= 0
 	d.sessions()
 	d.changes()
 	for _, s := range r.Skipped[:min(len(r.Skipped), mostDamaged)] {

@@ -87,6 +87,7 @@ type Sent struct {
 	New, Shaped int
 	Left        int  // tokens left out of it, all in all
 	Cold        bool // the cache had forgotten the conversation
+	Bridged     bool // it would have, had winnow not kept it
 }
 
 // Without is what a request would have been without winnow.
@@ -118,7 +119,7 @@ func (c Conversation) Next(r Sent, name string, seen Habit, m model.Model) (Conv
 			*would = ended
 			costs[i] = p.cost(r.Usage) // there is nothing to compare it with
 			continue
-		case !apart:
+		case !apart && !r.Bridged:
 			prompt, read = r.Usage.Prompt(), r.Usage.Cache.Read
 		case first:
 			prompt, read = r.Usage.Prompt()+c.Units(r.Left), r.Usage.Cache.Read
@@ -156,7 +157,8 @@ func (c Conversation) Compacted(summary, r Sent, name string, known Habit, m mod
 	next.Whole = r.Usage.Prompt()
 	seen = Habit{Under: c.Under, At: c.Sent + c.Answer, Summary: summary.Usage.Output + summary.Usage.Reasoning,
 		Keep: max(0, r.Usage.Prompt()-c.base())}
-	if seen.At <= c.Under { // it was asked to
+	asked := seen.At <= c.Under
+	if asked {
 		seen = Habit{Under: c.Under}
 	}
 	at := limitsOf(name, known.With(seen), window(m))
@@ -169,7 +171,8 @@ func (c Conversation) Compacted(summary, r Sent, name string, known Habit, m mod
 			*would, costs[i] = ended, p.cost(summary.Usage)+p.cost(r.Usage)
 			continue
 		}
-		if was <= c.Sent || was+c.Answer >= at.at[i] {
+		// One that was smaller would have been compacted by who asked for it, but not for its size.
+		if was == c.Sent || asked && was < c.Sent || was+c.Answer >= at.at[i] {
 			*would = r.Usage.Prompt()
 			costs[i] = p.cost(c.usage(summary.Usage, was+grown, read)) + p.cost(r.Usage)
 			continue
@@ -268,6 +271,8 @@ func (c *Conversation) cached(was int, r Sent, m model.Model) int {
 		return 0
 	case r.Cold, lost:
 		return r.Usage.Cache.Read
+	case r.Bridged:
+		return 0
 	case !c.decided(r) && r.Usage.Cache.Read > 0:
 		return max(0, was-max(0, c.Sent-r.Usage.Cache.Read))
 	}

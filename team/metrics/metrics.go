@@ -58,6 +58,9 @@ func OfTenant(totals func() transport.Totals) *Metrics {
 		forward: histogram("added_first_byte_seconds",
 			"Time from the first byte of an answer until it is sent on."),
 	}
+	for _, code := range serve.RefusalCodes { // Prometheus sees no increase in a counter that appears at 1
+		m.refused.WithLabelValues(code)
+	}
 	m.registry.MustRegister(m.requests, m.received, m.sent, m.refused, m.before, m.forward)
 	if totals != nil {
 		m.registry.MustRegister(newCarried(totals))
@@ -67,6 +70,9 @@ func OfTenant(totals func() transport.Totals) *Metrics {
 
 // Answered implements serve.Metrics.
 func (m *Metrics) Answered(a serve.Answered) {
+	for _, class := range serve.Classes {
+		m.requests.WithLabelValues(a.Upstream, class)
+	}
 	m.requests.WithLabelValues(a.Upstream, a.Class).Inc()
 	m.received.WithLabelValues(a.Upstream).Add(float64(a.Received))
 	m.sent.WithLabelValues(a.Upstream).Add(float64(a.Sent))

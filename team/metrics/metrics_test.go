@@ -163,6 +163,26 @@ func TestMetrics_countWhatIsRelayed(t *testing.T) {
 	}
 }
 
+// Prometheus sees no increase in a counter that appears at 1, so that all are there at 0.
+func TestMetrics_showWhatHasNotHappened(t *testing.T) {
+	at := relayed(t, serve.Config{Upstreams: map[string]string{"up": "http://h.invalid"}, Metrics: New(nil)})
+	got, _ := scraped(t, at)
+	for _, code := range serve.RefusalCodes {
+		if n, ok := got["refused_requests_total code="+code]; !ok || n != 0 {
+			t.Errorf("%s is %v, shown %v", code, n, ok)
+		}
+	}
+	m := New(nil)
+	m.Answered(serve.Answered{Upstream: "up", Class: "2xx"})
+	w := httptest.NewRecorder()
+	m.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for _, line := range []string{`{class="2xx",upstream="up"} 1`, `{class="5xx",upstream="up"} 0`, `{class="none",upstream="up"} 0`} {
+		if !strings.Contains(w.Body.String(), "winnow_requests_total"+line+"\n") {
+			t.Errorf("there is no %s", line)
+		}
+	}
+}
+
 // What a transport has done is shown as it is when it is asked for.
 func TestMetrics_showTheTotals(t *testing.T) {
 	totals := transport.Totals{}
@@ -189,6 +209,9 @@ func TestMetrics_showTheTotals(t *testing.T) {
 		"decisions_total rule=idle": 12, "decisions_total rule=compaction": 13, "refusals_total code=below-minimum": 14,
 		"warm_requests_total": 15, "warm_dollars_total": 0.3, "warm_saved_dollars_total": 0.7,
 		"saved_dollars_total": 0.375, "overpaid_dollars_total": 0.5}
+	for _, code := range serve.RefusalCodes {
+		want["refused_requests_total code="+code] = 0
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -41,8 +41,10 @@ type Document struct {
 	Losses  []lab.Change `json:"losses"`          // the sessions that it hurts most, five at most
 	Advice  *lab.Advice  `json:"advice,omitzero"` // the recommendation
 	// Winnow against the best simple policies, or mixtures of two, at as many missed steps.
-	Gaps      []lab.Gap `json:"gaps,omitzero"`
-	Unadvised string    `json:"unadvised,omitzero"` // why there is no advice
+	Gaps []lab.Gap `json:"gaps,omitzero"`
+	// The cheapest bill of both at each number of missed steps, where there are gaps.
+	Hulls     *lab.Hulls `json:"hulls,omitzero"`
+	Unadvised string     `json:"unadvised,omitzero"` // why there is no advice
 	// Products of these sessions that read no winnow.jsonc.
 	Products []lab.ProductAdvice `json:"products,omitzero"`
 	choices
@@ -249,7 +251,7 @@ func DocumentOf(r lab.Report, detail bool) Document {
 	doc := Document{extent: extent{Sessions: len(r.Sessions), Sources: r.Sources, By: r.By}, Unit: "USD",
 		Prices: r.Prices, Baseline: r.Baseline, RecordedBill: recordedOf(r.Paid, r.Differs), Base: r.BaseCost(),
 		Skipped: r.Skipped, Subject: r.Subject, Gains: r.Gains, Losses: r.Losses, Advice: r.Advice,
-		Gaps: r.Gaps, Unadvised: r.Unadvised, Products: r.Products,
+		Gaps: r.Gaps, Hulls: r.Hulls, Unadvised: r.Unadvised, Products: r.Products,
 		choices: choices{heldOutOf(r.Holdout), r.Unheld, r.InSample}}
 	if r.Relative {
 		doc.Unit = "Mtok"
