@@ -49,6 +49,11 @@ type CompactOptions struct {
 	// Otherwise those of a known shape are masked there, but for what is pinned; the log keeps them
 	// either way.
 	KeepSecrets bool
+	// Review is given the summary before it counts, and gives the one that is to count, as a person
+	// may edit it. Its error, or no text, cancels the compaction, and the session is as it was. It is
+	// asked once for each summary that is written; one that Prepare has written is not used. nil: the
+	// summary counts as it is.
+	Review func(ctx context.Context, summary string) (string, error)
 }
 
 // Compact prunes, folds the past into a summary, and publishes marker, summary and what follows
@@ -143,8 +148,10 @@ func (e *Engine) overflowed(l *live, before int) bool {
 
 func (e *Engine) compact(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {
 	defer e.beginFold(id)()
-	if receipt, err := e.usePrepared(ctx, id, o, trigger); receipt != nil || err != nil {
-		return receipt, err
+	if o.Review == nil {
+		if receipt, err := e.usePrepared(ctx, id, o, trigger); receipt != nil || err != nil {
+			return receipt, err
+		}
 	}
 	e.emit(id, Event{Type: CompactionStarted})
 	receipt, err := e.fold(ctx, id, o, trigger)
@@ -189,7 +196,9 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 			// it was paid for; what differs is what is carried over beside it
 			a.answer, a.struck = before.answer, before.struck
 		default:
-			err = e.summarize(ctx, a)
+			if err = e.summarize(ctx, a); err == nil && o.Review != nil {
+				err = e.review(ctx, a, o.Review)
+			}
 		}
 		if err == nil {
 			var receipt *pivot.Receipt

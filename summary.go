@@ -77,6 +77,25 @@ func (e *Engine) summarize(ctx context.Context, a *attempt) error {
 	return nil
 }
 
+// review has a summary looked at before it counts.
+func (e *Engine) review(ctx context.Context, a *attempt, look func(context.Context, string) (string, error)) error {
+	text, err := look(ctx, a.answer.Text)
+	switch {
+	case err != nil:
+		return fail(Cancelled, "compact", a.ID, "", "%w", err)
+	case strings.TrimSpace(text) == "":
+		return fail(Cancelled, "compact", a.ID, "the session is as it was", "the reviewed summary is empty")
+	case text == a.answer.Text:
+		return nil
+	}
+	a.answer.Text = text
+	a.record.Note("the summary was edited before it counted")
+	if err := a.Valid(a.answer, e.factsFor(a.Model.String()), a.Replaces); err != nil {
+		return fail(BadSummary, "compact", a.ID, "the session is as it was", "the edited summary does not count: %w", err)
+	}
+	return nil
+}
+
 // worthAsking is the error when no summary could make the view smaller, however short it is. No
 // model is paid to find that out.
 func (e *Engine) worthAsking(ctx context.Context, a *attempt) error {

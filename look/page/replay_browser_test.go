@@ -153,33 +153,37 @@ func frontierCommand(t *testing.T) string {
 }
 
 // TestBrowser_pictureOfTheFrontier makes docs/frontier.png with the command above it in
-// docs/economics.md, where the recorded sessions are: make pictures
+// docs/economics.md, and docs/frontier-hour.png with the same for a cache of an hour, where the
+// recorded sessions are: make pictures
 func TestBrowser_pictureOfTheFrontier(t *testing.T) {
 	if os.Getenv("WINNOW_SHOTS") == "" {
 		t.Skip("WINNOW_SHOTS names no folder")
 	}
 	folder, root := outside.Path(t, "corpus", "dev"), outside.Root(t)
 	command := frontierCommand(t)
-	b := chromiumtest.Start(t)
-	path := filepath.Join(t.TempDir(), "replay.html")
-	named := strings.NewReplacer("FOLDER", folder, "INDEX.tsv", filepath.Join(folder, "INDEX.tsv"))
-	args := append(strings.Fields(named.Replace(command))[1:], "--html", path)
 	program := filepath.Join(t.TempDir(), "winnow")
 	build := exec.Command("go", "build", "-o", program, "./cmd/winnow")
 	build.Dir = root
-	replay := exec.Command(program, args...)
-	replay.Env = []string{"HOME=" + t.TempDir()} // no configuration
-	for _, cmd := range []*exec.Cmd{build, replay} {
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", cmd, err, out)
-		}
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", build, err, out)
 	}
-	b.Screen(1040, 1000, "light")
-	b.Open(path)
-	b.Eval("document.querySelector('.statistics').open = true", nil)
-	var at struct{ Top, Bottom float64 }
-	b.Eval(`({ Top: document.getElementById('frontier').getBoundingClientRect().top + scrollY,
-		Bottom: document.querySelector('figure.for-wide').getBoundingClientRect().bottom + scrollY })`, &at)
-	b.Shoot("frontier.png", int(at.Top)-10, 1040, int(at.Bottom-at.Top)+20)
-	b.Quiet(path)
+	b := chromiumtest.Start(t)
+	for lifetime, picture := range map[string]string{"5m": "frontier.png", "1h": "frontier-hour.png"} {
+		path := filepath.Join(t.TempDir(), "replay.html")
+		named := strings.NewReplacer("FOLDER", folder, "INDEX.tsv", filepath.Join(folder, "INDEX.tsv"),
+			"--cache 5m", "--cache "+lifetime)
+		replay := exec.Command(program, append(strings.Fields(named.Replace(command))[1:], "--html", path)...)
+		replay.Env = []string{"HOME=" + t.TempDir()} // no configuration
+		if out, err := replay.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", replay, err, out)
+		}
+		b.Screen(1040, 1000, "light")
+		b.Open(path)
+		b.Eval("document.querySelector('.statistics').open = true", nil)
+		var at struct{ Top, Bottom float64 }
+		b.Eval(`({ Top: document.getElementById('frontier').getBoundingClientRect().top + scrollY,
+			Bottom: document.querySelector('figure.for-wide').getBoundingClientRect().bottom + scrollY })`, &at)
+		b.Shoot(picture, int(at.Top)-10, 1040, int(at.Bottom-at.Top)+20)
+		b.Quiet(path)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -67,6 +68,7 @@ type compactFlags struct {
 	dry        bool
 	preview    bool // dry, as a copy could not be resumed
 	summary    bool
+	edit       bool
 	pins       []string
 	dismissed  []string
 }
@@ -95,6 +97,9 @@ The last exchange, the newest message of the user's with its answer, is not fold
 (--to TOKENS folds into it). If there is nothing before it, or the summary would not make the session
 smaller, there is nothing to do (exit code 5).
 
+--edit opens the summary in $VISUAL or $EDITOR before it counts. An empty text, or an editor that fails,
+leaves the session as it was.
+
 Each summary is made from the log, not from the one before it. If nothing was said since the last one
 there is nothing to do either, unless --to asks for a smaller view, or --focus for a summary that
 dwells on something else. A text that --pin names is shown, and the file written, all the same.
@@ -106,6 +111,7 @@ message): the model that is asked for the summary, unless compaction.model names
 		Example: `  winnow compact session.jsonl
   winnow compact session.jsonl --in-place
   winnow compact session.jsonl --focus "the parser" -o smaller.jsonl
+  winnow compact session.jsonl --in-place --edit
   winnow compact session.jsonl --to 4000
   winnow compact session.jsonl --summarizer llm --model anthropic/claude-haiku-4-5
   winnow compact ses_1 --queue --continue
@@ -138,6 +144,7 @@ message): the model that is asked for the summary, unless compaction.model names
 		"number or words of an instruction to dismiss (see winnow protect --dismiss); may be repeated")
 	cli.DryRun(cmd, &f.dry, "say what would be done and write nothing but the page of --html")
 	flags.BoolVar(&f.summary, "summary", false, "print the summary too")
+	flags.BoolVar(&f.edit, "edit", false, "open the summary in $VISUAL or $EDITOR before it counts")
 	cli.Complete(cmd, "summarizer", summarizers...)
 	scheduleFlag(a, cmd)
 	return cmd
@@ -163,7 +170,9 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 		return err
 	}
 	defer s.Close()
-	f.preview = preview
+	if f.preview = preview; preview && f.edit {
+		return cli.Usage("--edit needs a place for the session: --in-place, or -o FILE")
+	}
 	if err := roomForBoth(a, s, &f); err != nil {
 		return err
 	}
@@ -184,9 +193,15 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 	if of, err := source.ModelOf(ctx, s); err == nil {
 		a.Doubt(of)
 	}
-	done := watch(a, s.Engine, "folding "+src)
-	receipt, err := s.Engine.Compact(ctx, s.ID,
-		winnow.CompactOptions{Focus: f.focus, To: f.to, Auto: f.auto, KeepSecrets: a.KeepSecrets()})
+	done := sync.OnceFunc(watch(a, s.Engine, "folding "+src))
+	how := winnow.CompactOptions{Focus: f.focus, To: f.to, Auto: f.auto, KeepSecrets: a.KeepSecrets()}
+	if f.edit {
+		how.Review = func(_ context.Context, summary string) (string, error) {
+			done()
+			return editSummary(a, summary)
+		}
+	}
+	receipt, err := s.Engine.Compact(ctx, s.ID, how)
 	done()
 	if err = notFolded(err, before, f.to); cli.IsNothing(err) && len(pins) > 0 {
 		receipt, err = pinnedAlone(pins, err), nil

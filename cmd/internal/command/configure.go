@@ -227,3 +227,20 @@ func runEditor(a *cli.App, file string) error {
 	}
 	return nil
 }
+
+// editSummary has the user edit a summary.
+func editSummary(a *cli.App, summary string) (string, error) {
+	folder, err := os.MkdirTemp("", "winnow-")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(folder, "summary.md")
+	if err := os.WriteFile(file, []byte(summary), 0o600); err != nil {
+		return "", err
+	}
+	if err := runEditor(a, file); err != nil {
+		return "", errors.Join(err, os.RemoveAll(folder))
+	}
+	text, err := os.ReadFile(file)
+	return string(text), errors.Join(err, os.RemoveAll(folder))
+}

@@ -43,7 +43,7 @@ type queued struct {
 var keepMarkers = []string{"codex", "opencode", "pi"}
 
 // compacting are the flags of compact that mean nothing where it only queues.
-var compacting = []string{"summarizer", "focus", "to", "summary", "html", "pin", "dismiss", "dry-run", "secrets"}
+var compacting = []string{"summarizer", "focus", "to", "summary", "html", "pin", "dismiss", "dry-run", "secrets", "edit"}
 
 // queueOnly refuses flags that say how to fold, where nothing is folded yet.
 func queueOnly(cmd *cobra.Command, f compactFlags) error {
