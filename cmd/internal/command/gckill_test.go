@@ -249,7 +249,7 @@ func TestGC_killed(t *testing.T) {
 		t.Fatal("nothing was archived")
 	}
 	back()
-	killed, between := 0, 0
+	killed, between, runs := 0, 0, 0
 	for killed < *gcKills {
 		args := []string{"gc", "--archive", "1d", "--force"}
 		if dice.IntN(3) == 0 {
@@ -264,6 +264,7 @@ func TestGC_killed(t *testing.T) {
 		time.Sleep(time.Duration(dice.Float64() * float64(usual)))
 		cmd.Process.Kill()
 		cmd.Wait()
+		runs++
 		switch code := cmd.ProcessState.ExitCode(); code {
 		case -1:
 			killed++
@@ -278,13 +279,17 @@ func TestGC_killed(t *testing.T) {
 			back()
 		}
 	}
+	if o := d.outcome(d.command("gc", "--archive", "1d", "--force")); o.code != 0 {
+		t.Fatal(o.stderr)
+	}
 	back()
 	for _, pattern := range []string{".claude/projects/*/.*", ".codex/sessions/*/*/*/.*", ".pi/agent/sessions/*/.*", ".local/share/winnow/archive/.*"} {
 		if left, _ := filepath.Glob(filepath.Join(m.home, pattern)); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}
 	}
-	t.Logf("%d kills within %v; after %d runs some sessions were archived and some not", killed, usual.Round(time.Millisecond), between)
+	t.Logf("%d of %d runs killed within %v; after %d of them some sessions were archived and some not", killed, runs,
+		usual.Round(time.Millisecond), between)
 }
 
 // Measuring and archiving a computer takes as long as its disk and processor need; the log has the

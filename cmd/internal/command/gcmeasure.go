@@ -22,6 +22,7 @@ import (
 // collected is the JSON document of gc.
 type collected struct {
 	Projects []onDisk `json:"projects"` // sums by product and project, the largest first
+	Products []onDisk `json:"products"` // sums by product, the largest first
 	Total    onDisk   `json:"total"`    // the sum of all; its product is "total"
 	// The age of the sessions that "old" counts, in days.
 	OldDays   int      `json:"oldDays"`
@@ -71,27 +72,18 @@ func measureDisk(ctx context.Context, a *cli.App, f gcFlags, all, old []discover
 	if err != nil {
 		return err
 	}
-	doc := collected{Projects: []onDisk{}, Total: onDisk{Product: "total"}, OldDays: usualDays, Problems: []string{}}
+	doc := collected{Total: onDisk{Product: "total"}, OldDays: usualDays, Problems: []string{}}
 	isOld := map[string]bool{}
 	for _, s := range old {
 		isOld[s.Source] = true
 	}
-	sums := map[[2]string]*onDisk{}
+	projects, products := map[onDisk]*onDisk{}, map[onDisk]*onDisk{}
 	for i, s := range found {
-		key := [2]string{s.Product, s.Project}
-		if sums[key] == nil {
-			sums[key] = &onDisk{Product: s.Product, Project: s.Project}
-		}
-		sums[key].add(s, shares[i], isOld[s.Source])
+		sumOf(projects, onDisk{Product: s.Product, Project: s.Project}).add(s, shares[i], isOld[s.Source])
+		sumOf(products, onDisk{Product: s.Product}).add(s, shares[i], isOld[s.Source])
 		doc.Total.add(s, shares[i], isOld[s.Source])
 	}
-	for _, sum := range sums {
-		doc.Projects = append(doc.Projects, *sum)
-	}
-	slices.SortFunc(doc.Projects, func(x, y onDisk) int {
-		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), strings.Compare(x.Product, y.Product),
-			strings.Compare(x.Project, y.Project))
-	})
+	doc.Projects, doc.Products = largestFirst(projects), largestFirst(products)
 	if err := doc.addKept(a); err != nil {
 		return err
 	}
@@ -110,6 +102,26 @@ func measureDisk(ctx context.Context, a *cli.App, f gcFlags, all, old []discover
 		return cli.Nothing("no agent has kept a session on this computer, where winnow looks")
 	}
 	return nil
+}
+
+// sumOf is the sum for a product, or for one of its projects.
+func sumOf(sums map[onDisk]*onDisk, of onDisk) *onDisk {
+	if sums[of] == nil {
+		sums[of] = &of
+	}
+	return sums[of]
+}
+
+func largestFirst(sums map[onDisk]*onDisk) []onDisk {
+	list := []onDisk{}
+	for _, sum := range sums {
+		list = append(list, *sum)
+	}
+	slices.SortFunc(list, func(x, y onDisk) int {
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), strings.Compare(x.Product, y.Product),
+			strings.Compare(x.Project, y.Project))
+	})
+	return list
 }
 
 // addKept adds up what winnow keeps.
@@ -151,34 +163,10 @@ func (doc *collected) addKept(a *cli.App) error {
 const shownOnDisk = 20
 
 func (doc collected) show(a *cli.App) {
-	list := doc.Projects
-	if len(list) > shownOnDisk {
-		list = list[:shownOnDisk]
-	}
-	old := fmt.Sprintf("over %d d", doc.OldDays)
-	rows := [][]string{{"product", "project", "sessions", "size", old, "progress", "snapshots", "pictures", "copied"}}
 	if len(doc.Projects) > 0 {
-		for _, o := range append(slices.Clone(list), doc.Total) {
-			project := visible.Line(homely(a, o.Project))
-			if o.Project == "" && o.Product != doc.Total.Product {
-				project = "(not said)"
-			}
-			rows = append(rows, []string{visible.Line(o.Product), runewidth.TruncateLeft(project,
-				max(0, runewidth.StringWidth(project)-24), "…"), quantity.Number(o.Sessions),
-				quantity.Bytes(int(o.Bytes)), bytesOf(o.OldBytes), bytesOf(o.Progress), bytesOf(o.Snapshots),
-				bytesOf(o.Pictures), bytesOf(o.Copied)})
-		}
-		a.Table([]int{-11, -12, 8, 7, 9, 8, 9, 8, 7}, rows)
-		if more := len(doc.Projects) - len(list); more > 0 {
-			a.Printf("%s in the total; --json lists all\n",
-				quantity.Plural(more, "smaller project is", "smaller projects are"))
-		}
-		if n := doc.Total.SubAgents; n > 0 {
-			a.Printf("%s in the sizes\n", quantity.Plural(n, "session of a sub-agent is", "sessions of sub-agents are"))
-		}
-		a.Printf("\n")
+		doc.showSums(a)
 	}
-	rows = [][]string{{"winnow keeps", "files", "size", ""}}
+	rows := [][]string{{"winnow keeps", "files", "size", ""}}
 	for _, k := range []struct {
 		name string
 		keptBy
@@ -196,6 +184,48 @@ func (doc collected) show(a *cli.App) {
 			quantity.Bytes(int(doc.Total.OldBytes)), quantity.Plural(doc.Total.Old, "session", "sessions"), usualAge)
 	}
 }
+
+// showSums prints a line for each project, product, and the total.
+func (doc collected) showSums(a *cli.App) {
+	old := fmt.Sprintf("over %d d", doc.OldDays)
+	rows := [][]string{{"product", "project", "sessions", "size", old, "progress", "snapshots", "pictures", "copied"}}
+	add := func(o onDisk, project string) {
+		rows = append(rows, []string{visible.Line(o.Product), project, quantity.Number(o.Sessions),
+			quantity.Bytes(int(o.Bytes)), bytesOf(o.OldBytes), bytesOf(o.Progress), bytesOf(o.Snapshots),
+			bytesOf(o.Pictures), bytesOf(o.Copied)})
+	}
+	list := doc.Projects[:min(len(doc.Projects), shownOnDisk)]
+	for _, o := range list {
+		project := visible.Line(homely(a, o.Project))
+		if o.Project == "" {
+			project = "(not said)"
+		}
+		if wide := runewidth.StringWidth(project); wide > widestProject {
+			project = runewidth.TruncateLeft(project, wide-widestProject+1, "…")
+		}
+		add(o, project)
+	}
+	if len(doc.Projects) > 1 {
+		for _, o := range doc.Products {
+			add(o, "(all)")
+		}
+	}
+	if len(doc.Products) > 1 {
+		add(doc.Total, "")
+	}
+	a.Table([]int{-11, -12, 8, 7, 9, 8, 9, 8, 7}, rows)
+	if more := len(doc.Projects) - len(list); more > 0 {
+		a.Printf("%s in the sums; --json lists all\n",
+			quantity.Plural(more, "smaller project is", "smaller projects are"))
+	}
+	if n := doc.Total.SubAgents; n > 0 {
+		a.Printf("%s in the sizes\n", quantity.Plural(n, "session of a sub-agent is", "sessions of sub-agents are"))
+	}
+	a.Printf("\n")
+}
+
+// widestProject is how many columns the folder of a project has.
+const widestProject = 28
 
 // homely is a path with ~ for the home folder.
 func homely(a *cli.App, path string) string {
