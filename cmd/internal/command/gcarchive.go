@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/mattn/go-runewidth"
@@ -176,9 +177,23 @@ func archivedWords(list []archive.Session) []string {
 	return source.Words(found, found)
 }
 
+// shownKept is how many sessions that were left alone for one reason are listed for people.
+const shownKept = 5
+
 func showKept(a *cli.App, kept []notArchived) {
+	count := map[string]int{}
 	for _, k := range kept {
-		a.Printf("left alone: %s: %s (%s)\n", visible.Line(k.Source), visible.Line(k.Reason), visible.Line(k.Code))
+		if count[k.Code]++; count[k.Code] <= shownKept {
+			a.Printf("left alone: %s: %s (%s)\n", visible.Line(k.Source), visible.Line(k.Reason), visible.Line(k.Code))
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(count)) {
+		if more := count[code] - shownKept; more > 0 {
+			a.Printf("left alone: %s (%s)\n", quantity.Plural(more, "more session", "more sessions"), visible.Line(code))
+		}
+	}
+	if count[string(inplace.Unseen)] > 0 {
+		a.Printf("if no agent is running, --force archives them all the same\n")
 	}
 }
 
