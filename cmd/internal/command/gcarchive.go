@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/mattn/go-runewidth"
 
@@ -132,7 +133,8 @@ func (doc archiving) show(a *cli.App) {
 	switch {
 	case len(doc.Archived) == 0:
 	case doc.DryRun:
-		a.Printf("\n%s would be archived, %s; nothing was changed\n", number, quantity.Bytes(int(doc.Bytes)))
+		a.Printf("\n%s would be archived, %s, unless a program has them open; nothing was changed\n", number,
+			quantity.Bytes(int(doc.Bytes)))
 	default:
 		a.Printf("\n%s archived: %s are now %s in %s\n"+
 			"winnow restore SESSION brings one back, winnow gc --undo all of this run\n", number,
@@ -154,6 +156,9 @@ func showArchived(a *cli.App, list []archive.Session) {
 		title := visible.Line(s.Title)
 		if s.Project != "" {
 			title = visible.Line(homely(a, s.Project)) + ": " + title
+		}
+		if s.Restored != 0 {
+			title = "(restored) " + title
 		}
 		rows = append(rows, []string{visible.Line(words[i]), quantity.Age(now.Sub(s.Modified)),
 			quantity.Bytes(int(s.Size)), runewidth.Truncate(title, 60, "…")})
@@ -276,7 +281,10 @@ func bringBack(ctx context.Context, a *cli.App, kept archive.Archive, list []arc
 			a.Warn("%v", problem)
 		}
 		now := session.Millis(a.Env.Now().UnixMilli())
-		for _, s := range list {
+		say, done := a.Counting()
+		defer done()
+		for i, s := range list {
+			say(i, len(list), "restoring %s of %s sessions", quantity.Number(i+1), quantity.Number(len(list)))
 			err := kept.Restore(ctx, &s, now)
 			switch {
 			case ctx.Err() != nil:
@@ -311,8 +319,10 @@ func (doc unarchived) show(a *cli.App) {
 	if n := len(doc.Restored); n > 0 {
 		a.Printf("%s %s\n", quantity.Plural(n, "session", "sessions"), word)
 	}
-	if slices.ContainsFunc(doc.Restored, func(s archive.Session) bool { return s.Product == "claude-code" }) {
-		a.Printf("Claude Code removes sessions that are older than its cleanupPeriodDays (30) when it starts: " +
-			"raise that first\n")
+	const cleanup = 30 * 24 * time.Hour // the default of Claude Code's cleanupPeriodDays
+	if slices.ContainsFunc(doc.Restored, func(s archive.Session) bool {
+		return s.Product == "claude-code" && a.Env.Now().Sub(s.Modified) > cleanup
+	}) {
+		a.Printf("Before you start Claude Code, raise its cleanupPeriodDays (30): it deletes older sessions\n")
 	}
 }
