@@ -78,6 +78,7 @@ torture: ## kill, starve and race it: TORTURE_KILLS (default 500) kills, faults 
 	go test -race ./internal/torture -v -count=1 -timeout 30m -torture -run 'Goroutines|Processes_share|Views'
 	go test ./cmd/internal/command -v -count=1 -timeout 30m -run aLineEveryMillisecond -inplace-runs $(or $(TORTURE_RUNS),200)
 	go test ./cmd/internal/command -v -count=1 -timeout 30m -run TestEngine_killed -engine-kills $(or $(TORTURE_RUNS),200)
+	go test ./cmd/internal/command -v -count=1 -timeout 30m -run TestGC_killed -gc-kills $(or $(TORTURE_RUNS),100)
 
 siege: ## every fault of a provider, a store and a client at the gateway, and kills of it; a few minutes
 	go test ./internal/siege -v -count=1 -timeout 60m -siege

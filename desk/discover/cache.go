@@ -76,7 +76,7 @@ func (c *Cache) recall(f *Found) bool {
 	}
 	now := *f
 	*f = r.Found
-	f.path, f.session, f.folder, f.Updated = now.path, now.session, now.folder, now.Updated
+	f.path, f.session, f.folder, f.root, f.Updated = now.path, now.session, now.folder, now.root, now.Updated
 	c.now[f.Source] = r
 	return true
 }

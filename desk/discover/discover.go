@@ -56,6 +56,7 @@ type Found struct {
 
 	path, session string // where it is read from; session is set in a store of many
 	folder        bool   // a conversation of OpenHands
+	root          string // the folder of the product in which it was found
 }
 
 // Measurement is what only the whole of a session tells.

@@ -44,7 +44,7 @@ func (s *Search) head(p Place, path string, at location) (found *Found, err erro
 	}
 	f := &Found{
 		Product: p.Product, Source: path, Parent: parentOf(p, path), Bytes: info.Size(), Updated: info.ModTime(),
-		path: path,
+		path: path, root: p.Path,
 	}
 	if p.Product == geminicli.Name {
 		f.Project, f.Parent = p.gemini.place(path)

@@ -38,3 +38,18 @@ func owned(f *os.File, as fs.FileInfo) bool {
 	_ = f.Chown(-1, int(want.Gid)) // the group at least
 	return false
 }
+
+// shared says why a file is not this user's alone, "" if it is: another owner could not get it back
+// as it was, and a file with a second name takes the same room without the first.
+func shared(info fs.FileInfo) string {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !ok:
+		return ""
+	case int(stat.Uid) != os.Geteuid():
+		return "it belongs to another user"
+	case stat.Nlink > 1:
+		return "it has a second name (a hard link), so that removing it would free nothing"
+	}
+	return ""
+}

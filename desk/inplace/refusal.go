@@ -1,6 +1,7 @@
 package inplace
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -16,6 +17,7 @@ const (
 	Changed    Code = "changed"    // it was written to since it was read
 	Foreign    Code = "owner"      // the new file could not belong to whom the old one belongs
 	Unlinkable Code = "unlinkable" // no hard link can be made of it, and it is or may be open
+	Unseen     Code = "unseen"     // whether another process has it open cannot be found out
 )
 
 // Refusal is the error of a file that is not replaced. Nothing has been changed.
@@ -25,10 +27,12 @@ type Refusal struct {
 	Reason string
 	Hint   string // what to do
 	Risk   string // what --force risks; "" when it does not help
+
+	verb string // "" is "replaced"
 }
 
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("%s was not replaced: %s (%s)", r.Path, r.Reason, r.Code)
+	return fmt.Sprintf("%s was not %s: %s (%s)", r.Path, cmp.Or(r.verb, "replaced"), r.Reason, r.Code)
 }
 
 // Advice is what to do, and what --force would risk, one line each.
@@ -48,26 +52,29 @@ const (
 )
 
 func (c *Claim) openBy(holders []Process) *Refusal {
-	return &Refusal{Open, c.Path, "it is open in " + names(holders), "end that program and try again", lateLines}
+	return &Refusal{Code: Open, Path: c.Path, Reason: "it is open in " + names(holders),
+		Hint: "end that program and try again", Risk: lateLines}
 }
 
 func (c *Claim) alive(agent Process) *Refusal {
 	reason := "a living agent has this session: " + agent.String()
-	return &Refusal{Alive, c.Path, reason, "end the agent, and resume the session afterwards", lostFold}
+	return &Refusal{Code: Alive, Path: c.Path, Reason: reason,
+		Hint: "end the agent, and resume the session afterwards", Risk: lostFold}
 }
 
 func (c *Claim) fresh() *Refusal {
 	seconds := Recent.Seconds()
 	reason := fmt.Sprintf("it was written to in the last %.0f seconds, so an agent may be at work on it", seconds)
 	hint := fmt.Sprintf("end the agent, wait for %.0f seconds and try again", seconds)
-	return &Refusal{Fresh, c.Path, reason, hint, lostFold}
+	return &Refusal{Code: Fresh, Path: c.Path, Reason: reason, Hint: hint, Risk: lostFold}
 }
 
 func (c *Claim) torn(bytes int64) *Refusal {
 	reason := fmt.Sprintf("its last line is incomplete (%d bytes without a line break): "+
 		"it is being written, or its writer was killed", bytes)
 	risk := "the incomplete line then stays in the original alone"
-	return &Refusal{Torn, c.Path, reason, "if an agent runs, end it and try again", risk}
+	return &Refusal{Code: Torn, Path: c.Path, Reason: reason, Hint: "if an agent runs, end it and try again",
+		Risk: risk}
 }
 
 // changed is for a file that is not what was read. --force helps if lines were only added.
@@ -77,12 +84,13 @@ func (c *Claim) changed(reason string, grown bool) *Refusal {
 		risk = "lines that were added are carried over, but " + lostFold
 	}
 	hint := "nothing was changed; end the program that writes it and try again"
-	return &Refusal{Changed, c.Path, reason, hint, risk}
+	return &Refusal{Code: Changed, Path: c.Path, Reason: reason, Hint: hint, Risk: risk}
 }
 
 func (c *Claim) foreign() *Refusal {
 	reason := "it belongs to another user or group, and the new file would not"
-	return &Refusal{Foreign, c.Path, reason, "run winnow as the user to whom it belongs", "it then belongs to you"}
+	return &Refusal{Code: Foreign, Path: c.Path, Reason: reason,
+		Hint: "run winnow as the user to whom it belongs", Risk: "it then belongs to you"}
 }
 
 func names(list []Process) string {

@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/format/claudecode"
@@ -67,7 +69,7 @@ func Detect(src []byte) format.Format {
 	return nil
 }
 
-// Read detects and reads a file. gzip is taken off first. The error is a *format.SyntaxError if the
+// Read detects and reads a file. gzip and zstd are taken off first. The error is a *format.SyntaxError if the
 // file is of no known format.
 func Read(src []byte) (*format.Document, error) {
 	plain, err := Plain(src)
@@ -91,30 +93,47 @@ const (
 	mostRatio = 200
 	// smallPlain is how long any file may become, whatever the ratio.
 	smallPlain = 32 << 20
+	// zstdWindow is the largest window of a file compressed by zstd; winnow's archive uses it.
+	zstdWindow = 8 << 20
 )
 
-// Plain takes off gzip compression, if there is any. More than a gigabyte is an error, and so is
-// more than both 200 times the size of the file and 32 MiB.
+// Plain takes off compression by gzip or zstd, if there is any. More than a gigabyte is an error, and
+// so is more than both 200 times the size of the file and 32 MiB.
 func Plain(src []byte) ([]byte, error) {
 	return plain(src, min(mostPlain, max(smallPlain, mostRatio*int64(len(src)))))
 }
 
 func plain(src []byte, most int64) ([]byte, error) {
-	if !bytes.HasPrefix(src, []byte{0x1f, 0x8b}) {
+	var r io.Reader
+	name, tool := "gzip", "gunzip"
+	switch {
+	case bytes.HasPrefix(src, []byte{0x1f, 0x8b}):
+		unzip, err := gzip.NewReader(bytes.NewReader(src))
+		if err != nil {
+			return nil, &format.SyntaxError{Format: "gzip", Expected: "a gzip header", Err: err}
+		}
+		r = unzip
+	case bytes.HasPrefix(src, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		name, tool = "zstd", "unzstd"
+		// Winnow's archive has sessions that were compressed with this window.
+		unpack, err := zstd.NewReader(bytes.NewReader(src), zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return nil, &format.SyntaxError{Format: "zstd", Expected: "a zstd header", Err: err}
+		}
+		defer unpack.Close()
+		r = unpack
+	default:
 		return src, nil
-	}
-	r, err := gzip.NewReader(bytes.NewReader(src))
-	if err != nil {
-		return nil, &format.SyntaxError{Format: "gzip", Expected: "a gzip header", Err: err}
 	}
 	plain, err := io.ReadAll(io.LimitReader(r, most+1))
 	if int64(len(plain)) > most {
 		err := fmt.Errorf("more is in it, which is too much for a file of %d bytes (%d times its size, or a gigabyte, "+
-			"is the most); if you know that it is a session, unpack it with gunzip, and give that", len(src), mostRatio)
-		return nil, &format.SyntaxError{Format: "gzip", Expected: fmt.Sprintf("no more than %d MB", most>>20), Err: err}
+			"is the most); if you know that it is a session, unpack it with %s, and give that", len(src), mostRatio, tool)
+		return nil, &format.SyntaxError{Format: name, Expected: fmt.Sprintf("no more than %d MB", most>>20), Err: err}
 	}
 	if err != nil && len(plain) == 0 {
-		return nil, &format.SyntaxError{Format: "gzip", Expected: "gzip data", Err: err}
+		return nil, &format.SyntaxError{Format: name, Expected: name + " data", Err: err}
 	}
 	return plain, nil // a cut stream gives what came before the cut; the reader lists the damage
 }

@@ -68,6 +68,7 @@ command it shows the newest session of this project, its cost, and how much it c
 		revertCommand(a),
 		originalsCommand(a), adviseCommand(a), doctorCommand(a), repairCommand(a), sessionCommand(a), storeCommand(a),
 		configCommand(a), modelsCommand(a), versionCommand(a), lsCommand(a), costCommand(a), protectCommand(a),
+		gcCommand(a),
 		advancedTopic(),
 	)
 	arrange(a, root)

@@ -19,7 +19,7 @@ func restoreCommand(a *cli.App) *cobra.Command {
 	var show bool
 	var lines string
 	cmd := &cobra.Command{
-		Use:   "restore SRC PART…",
+		Use:   "restore SRC [PART…]",
 		Short: "Show the model parts again that were left out or folded",
 		Long: `restore shows parts whole again. PART is the id of a part or of a call, or a handle as
 placeholders show it. What was left out comes back in its place. What a compaction folded is quoted
@@ -36,15 +36,18 @@ unknown, what was undone, files whose bytes are not in the log, and what does no
 
 --print prints a part for you and changes nothing: "winnow restore --print HANDLE" finds it in any
 session, "winnow restore SRC HANDLE --print WORDS" prints the lines of it that have the words.
-"winnow recall" does the same for agents.`,
+"winnow recall" does the same for agents.
+
+With a session alone it brings back one that "winnow gc --archive" archived, with its sub-agents.`,
 		Example: `  winnow restore ses_0123 prt_0456
   winnow restore ses_0123 k3f7a2
-  winnow restore --print k3f7a2`,
+  winnow restore --print k3f7a2
+  winnow restore claude-code:0f1e2d3c`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if show {
 				return cli.Between(1, -1, "a HANDLE, or SRC, HANDLE and words")(cmd, args)
 			}
-			return cli.Between(2, -1, "SRC and at least one PART")(cmd, args)
+			return cli.Between(1, -1, "SRC and at least one PART, or an archived session")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if show {
@@ -52,6 +55,9 @@ session, "winnow restore SRC HANDLE --print WORDS" prints the lines of it that h
 			}
 			if lines != "" {
 				return cli.Usage("--lines needs --print")
+			}
+			if len(args) == 1 {
+				return restoreArchived(cmd.Context(), a, args[0])
 			}
 			do := func(s *source.Session, c *change.Document) error {
 				done, err := s.Engine.Edit(cmd.Context(), s.ID, edit.Request{Restore: args[1:], All: true})

@@ -5,16 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/cmd/internal/output"
 	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/desk/archive"
 	"github.com/winnowhq/winnow/desk/discover"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // runSearchEverywhere searches the sessions where their products keep them. Nothing is stored: each
@@ -34,6 +39,7 @@ func runSearchEverywhere(ctx context.Context, a *cli.App, q store.Search) error 
 	if err != nil {
 		return err
 	}
+	found = append(found, archivedFound(a, q.Product)...)
 	found = slices.DeleteFunc(found, func(f discover.Found) bool {
 		return q.Since != 0 && f.Updated.Before(time.UnixMilli(int64(q.Since))) // nothing in it is newer
 	})
@@ -46,6 +52,18 @@ func runSearchEverywhere(ctx context.Context, a *cli.App, q store.Search) error 
 		return err
 	}
 	return e.tell()
+}
+
+// archivedFound are the archived sessions of a product, as their compressed files. "" is all
+// products.
+func archivedFound(a *cli.App, product string) (found []discover.Found) {
+	for _, s := range output.Archived(a) {
+		if product == "" || s.Product == product {
+			found = append(found, discover.Found{Product: s.Product, Source: s.Path, ID: s.ID, Parent: s.Parent,
+				Project: s.Project, Title: s.Title, Bytes: s.Size, Updated: s.Modified})
+		}
+	}
+	return found
 }
 
 // everywhere is a search of the sessions on this computer.
@@ -119,7 +137,18 @@ func (e *everywhere) searchOne(ctx context.Context, l source.Looked, f discover.
 
 func (e *everywhere) tell() error {
 	doc := searched{Words: e.query.Words, Total: e.total, Hits: append([]searchHit{}, e.hits...)}
-	if err := e.app.Tell(doc, func() { showHits(e.app, doc) }); err != nil {
+	archived := map[string]bool{}
+	for _, h := range doc.Hits {
+		if strings.HasSuffix(h.Source, archive.Ending) {
+			archived[h.Session] = true
+		}
+	}
+	if err := e.app.Tell(doc, func() {
+		showHits(e.app, doc)
+		for _, word := range slices.Sorted(maps.Keys(archived)) {
+			e.app.Printf("%[1]s is archived; winnow restore %[1]s brings it back\n", visible.Line(word))
+		}
+	}); err != nil {
 		return err
 	}
 	switch {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/desk/archive"
 	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
@@ -23,6 +25,23 @@ func Room(a *cli.App) (inplace.Room, error) {
 		return inplace.Room{}, cli.Usage("there is no home folder for originals; set HOME or XDG_DATA_HOME")
 	}
 	return inplace.Room{Dir: dir, Home: a.Env.Home(), Now: a.Env.Now, Step: a.Files.Step}, nil
+}
+
+// Archive is the archive of old sessions.
+func Archive(a *cli.App) (archive.Archive, error) {
+	room, err := Room(a)
+	return archive.Archive{Room: room}, err
+}
+
+// Archived are the sessions that are in the archive and not in their place. A receipt that cannot be
+// read is left out; "winnow gc --archived" reports it.
+func Archived(a *cli.App) (list []archive.Session) {
+	kept, err := Archive(a)
+	if err != nil {
+		return nil // there is no home folder
+	}
+	list, _ = kept.List()
+	return slices.DeleteFunc(list, func(s archive.Session) bool { return s.Restored != 0 })
 }
 
 // Open opens a session whose change goes to an output. The caller closes it.

@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/desk/archive"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
@@ -107,10 +109,14 @@ func (c Candidate) size(a *cli.App) int64 {
 	if folder, ok := Conversation(a, c.Path); ok {
 		return 1 + folder.Size()
 	}
-	if info, err := os.Stat(c.Path); err == nil {
-		return 1 + info.Size()
+	info, err := os.Stat(c.Path)
+	switch {
+	case err != nil:
+		return 1
+	case strings.HasSuffix(c.Path, archive.Ending): // sessions become about five times smaller
+		return 1 + 5*info.Size()
 	}
-	return 1
+	return 1 + info.Size()
 }
 
 // LookAt reads one file, unless it is known and as it was.

@@ -9,11 +9,13 @@ import (
 type Computer struct {
 	// The sessions of coding agents on this computer, in the order of "--sort".
 	Sessions []onComputer `json:"sessions"`
-	Products []sumOf      `json:"products"`      // sums by product, the most expensive first
-	Projects []sumOf      `json:"projects"`      // sums by project, the most expensive first
-	Total    sumOf        `json:"total"`         // the sum of all
-	Problems []unread     `json:"problems"`      // files that could not be read; the exit code is 4 then
-	Page     string       `json:"page,omitzero"` // path of the page that "--html" wrote
+	Products []sumOf      `json:"products"` // sums by product, the most expensive first
+	Projects []sumOf      `json:"projects"` // sums by project, the most expensive first
+	Total    sumOf        `json:"total"`    // the sum of all
+	Problems []unread     `json:"problems"` // files that could not be read; the exit code is 4 then
+	// How many sessions are in winnow's archive instead, without sub-agents; see "gc --archived".
+	Archived int    `json:"archived,omitzero"`
+	Page     string `json:"page,omitzero"` // path of the page that "--html" wrote
 }
 
 // onComputer is one session where its product keeps it.

@@ -101,6 +101,11 @@ func Everywhere(ctx context.Context, a *cli.App, f Flags) error {
 	}
 	found, cut := within(a, found, f)
 	doc := sumUp(found, cut, problems)
+	for _, s := range output.Archived(a) {
+		if s.Parent == "" && (f.Project == "" || source.Below(s.Project, f.Project)) {
+			doc.Archived++
+		}
+	}
 	order(doc.Sessions, f.Sort)
 	if f.Page.To != "" && len(found) > 0 {
 		if doc.Page, err = writeDays(ctx, a, found, f, models); err != nil {
@@ -108,7 +113,7 @@ func Everywhere(ctx context.Context, a *cli.App, f Flags) error {
 		}
 	}
 	if doc.Page != "-" {
-		if err := a.Tell(doc, func() { doc.show(a, f); output.SayPage(a, doc.Page) }); err != nil {
+		if err := a.Tell(doc, func() { doc.show(a, f); doc.sayArchived(a); output.SayPage(a, doc.Page) }); err != nil {
 			return err
 		}
 	}
@@ -234,6 +239,14 @@ func (doc Computer) show(a *cli.App, f Flags) {
 	}
 	if doc.Total.TokensEstimated {
 		a.Printf("~ is an estimate: tokens of the log itself if it reports none.\n")
+	}
+}
+
+// sayArchived says how many sessions are not listed because they are archived.
+func (doc Computer) sayArchived(a *cli.App) {
+	if doc.Archived > 0 {
+		a.Printf("%s; winnow gc --archived lists them\n",
+			quantity.Plural(doc.Archived, "more session is archived", "more sessions are archived"))
 	}
 }
 

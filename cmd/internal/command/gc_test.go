@@ -1,0 +1,157 @@
+package command
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/internal/outside"
+)
+
+// oldSessions puts two old sessions of a project on the computer of a desk, and a new one. It
+// returns their files by name.
+func (d *desk) oldSessions() map[string]string {
+	d.t.Helper()
+	sample, err := os.ReadFile(filepath.Join("testdata", "sessions", "claude.jsonl"))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	folder := filepath.Join(filepath.Dir(d.dir), "home", ".claude", "projects", "-home-keeper-lighthouse")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+	files := map[string]string{}
+	for name, days := range map[string]int{"aaaaaaaa": 100, "bbbbbbbb": 60, "cccccccc": 0} {
+		id := name + "-0000-4000-8000-000000000000"
+		path := filepath.Join(folder, id+".jsonl")
+		text := bytes.ReplaceAll(sample, []byte(sampleID(d.t, sample)), []byte(id))
+		if err := os.WriteFile(path, text, 0o640); err != nil {
+			d.t.Fatal(err)
+		}
+		then := time.Now().Add(-time.Duration(days) * 24 * time.Hour)
+		if err := os.Chtimes(path, then, then); err != nil {
+			d.t.Fatal(err)
+		}
+		files[name] = path
+	}
+	return files
+}
+
+func sampleID(t *testing.T, sample []byte) string {
+	t.Helper()
+	_, rest, _ := bytes.Cut(sample, []byte(`"sessionId":"`))
+	id, _, ok := bytes.Cut(rest, []byte{'"'})
+	if !ok {
+		t.Fatal("the sample has no id")
+	}
+	return string(id)
+}
+
+// gone reports whether a file is not there.
+func gone(path string) bool {
+	_, err := os.Lstat(path)
+	return os.IsNotExist(err)
+}
+
+func TestGC_measuresAndChangesNothing(t *testing.T) {
+	d := newDesk(t)
+	files := d.oldSessions()
+	o := d.run("gc", "--json")
+	var doc collected
+	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil || o.code != 0 {
+		t.Fatal(o.code, err, o.stderr)
+	}
+	size := int64(len(outside.Read(t, files["aaaaaaaa"])))
+	if doc.Total.Sessions != 3 || doc.Total.Bytes != 3*size || doc.Total.Old != 2 || doc.Total.OldBytes != 2*size {
+		t.Errorf("the total is %+v", doc.Total)
+	}
+	if len(doc.Projects) != 1 || doc.Projects[0].Product != "claude-code" {
+		t.Errorf("the projects are %+v", doc.Projects)
+	}
+	o = d.run("gc")
+	for _, want := range []string{"claude-code", "over 30 d", "archived sessions", "winnow gc --archive 30d --dry-run"} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("%q is not printed:\n%s", want, o.stdout)
+		}
+	}
+	if o := d.run("gc", "--archive", "30d", "--dry-run", "--force"); o.code != 0 ||
+		!strings.Contains(o.stdout, "2 sessions would be archived") {
+		t.Errorf("code %d: %s%s", o.code, o.stdout, o.stderr)
+	}
+	for name, path := range files {
+		if gone(path) {
+			t.Errorf("%s is gone", name)
+		}
+	}
+}
+
+func TestGC_archivesAndBringsBack(t *testing.T) {
+	d := newDesk(t)
+	files := d.oldSessions()
+	before := map[string][]byte{}
+	for name, path := range files {
+		before[name] = outside.Read(t, path)
+	}
+	o := d.run("gc", "--archive", "30d", "--force")
+	if o.code != 0 || !strings.Contains(o.stdout, "2 sessions archived") {
+		t.Fatalf("code %d: %s%s", o.code, o.stdout, o.stderr)
+	}
+	if !gone(files["aaaaaaaa"]) || !gone(files["bbbbbbbb"]) || gone(files["cccccccc"]) {
+		t.Error("not the old ones were archived")
+	}
+	if o := d.run("ls"); !strings.Contains(o.stdout, "2 more sessions are archived") {
+		t.Errorf("ls does not say so:\n%s", o.stdout)
+	}
+	if o := d.run("gc", "--archived"); o.code != 0 || strings.Count(o.stdout, "claude-code:") != 2 {
+		t.Errorf("code %d: %s", o.code, o.stdout)
+	}
+	if o := d.run("search", "horn", "--everywhere", "--limit", "100"); o.code != 0 ||
+		!strings.Contains(o.stdout, "winnow restore claude-code:aaaaaaaa brings it back") {
+		t.Errorf("code %d, it is not found in the archive:\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	if o := d.run("gc", "--archive", "30d", "--force"); o.code != cli.ExitNothing {
+		t.Errorf("a second run ends with %d: %s", o.code, o.stderr)
+	}
+
+	if o := d.run("restore", "claude-code:aaaaaaaa"); o.code != 0 {
+		t.Fatalf("code %d: %s", o.code, o.stderr)
+	}
+	if !gone(files["bbbbbbbb"]) {
+		t.Error("another session came back too")
+	}
+	if o := d.run("gc", "--undo"); o.code != 0 {
+		t.Fatalf("code %d: %s", o.code, o.stderr)
+	}
+	for name, path := range files {
+		if !bytes.Equal(outside.Read(t, path), before[name]) {
+			t.Errorf("%s is not what it was", name)
+		}
+	}
+	if o := d.run("gc", "--undo"); o.code != cli.ExitNothing {
+		t.Errorf("a second undo ends with %d", o.code)
+	}
+}
+
+func TestGC_wrongUse(t *testing.T) {
+	d := newDesk(t)
+	for _, args := range [][]string{
+		{"gc", "x"}, {"gc", "--archive", "x"}, {"gc", "--archive", "1m"}, {"gc", "--archive", "30d", "--undo"},
+		{"gc", "--undo", "--archived"}, {"gc", "--product", "x"}, {"gc", "--undo", "--product", "pi"},
+		{"restore", "nothing"},
+	} {
+		if o := d.run(args...); o.code != cli.ExitUsage {
+			t.Errorf("%v ended with %d: %s", args, o.code, o.stderr)
+		}
+	}
+	for _, args := range [][]string{{"gc"}, {"gc", "--archive", "30d"}, {"gc", "--archived"}, {"gc", "--undo"}} {
+		if o := d.run(args...); o.code != cli.ExitNothing {
+			t.Errorf("%v without sessions ended with %d: %s", args, o.code, o.stderr)
+		}
+	}
+}
