@@ -66,7 +66,8 @@ type Repairer interface {
 
 // Fault is a place in a file that makes its product resume the session otherwise than it was meant.
 type Fault struct {
-	// "unanchored", "split-calls", "begins-with-answer" or "broken-chain": the codes of "doctor".
+	// "unanchored", "split-calls", "begins-with-answer", "broken-chain" or "torn": the codes of
+	// "doctor".
 	Code  string      `json:"code"`
 	Line  int         `json:"line"` // its line, 1-based
 	What  string      `json:"what"` // what the product makes of it, a sentence
@@ -98,6 +99,9 @@ type Document struct {
 	// Beside are requests in the file that are not part of the session: of sub-agents, and of
 	// branches that were left. They were paid for.
 	Beside []bill.Request
+	// Failed is the error with which the newest turn ended, if the product keeps it outside the
+	// messages.
+	Failed string
 	// Source is the file as it was read, without compression. Together with the reader it gives
 	// this document again.
 	Source []byte
