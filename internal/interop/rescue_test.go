@@ -107,7 +107,8 @@ func (g *gate) look(path string, body []byte) *denial {
 		return nil
 	}
 	if dir := os.Getenv("WINNOW_SICK"); dir != "" {
-		_ = os.WriteFile(filepath.Join(dir, fmt.Sprintf("req-%03d-%d", g.passed+g.refused, len(body))), body, 0o600)
+		_ = os.WriteFile(filepath.Join(dir, fmt.Sprintf("req-%03d-%d%s", g.passed+g.refused, len(body),
+			strings.ReplaceAll(path, "/", "-"))), body, 0o600)
 	}
 	if g.refuses != nil {
 		if d := g.refuses(path, body); d != nil {
@@ -224,34 +225,30 @@ var brokenStates = []broken{
 			return nil
 		})
 	}},
-	{name: "claude/image refused", start: claudeAgent, code: "image", sick: func(t *testing.T, a *agent, g *gate) {
-		a.say(t, "Good morning. CAPYBARA")
-		g.with(claudeDenies(anthropicImage), `"type":"image"`)
-		a.queue = []llmtest.Call{{Name: "Read", Arguments: fmt.Sprintf(`{"file_path":%q}`, a.picture(t))}}
-		a.say(t, "Look at it.")
-	}},
-	{name: "claude/thinking refused", start: claudeAgent, code: "thinking", sick: func(t *testing.T, a *agent, g *gate) {
-		a.think = "a wombat of a thought"
-		a.work(t, "Read list.txt, please. CAPYBARA", "cat list.txt")
-		a.think = "another thought"
-		g.with(claudeDenies(anthropicThinking), "a wombat of a thought")
-	}},
 	{name: "claude/torn line", start: claudeAgent, code: "torn", lives: true, sick: torn},
 	{name: "codex/prompt too long", start: codexAgent, code: "too-long", sick: func(t *testing.T, a *agent, g *gate) {
 		a.work(t, "Read list.txt, please. CAPYBARA", lines("EARLY", 900), lines("MIDDLE", 900))
-		g.above(-20_000, func(int, int) *denial { return fullWindow() })
+		most := g.largest - 20_000
+		g.from(func(_ string, body []byte) *denial {
+			if len(body) > most || bytes.Contains(body, []byte("CONTEXT CHECKPOINT COMPACTION")) {
+				return fullWindow()
+			}
+			return nil
+		})
 	}},
 	{name: "codex/remote compaction fails", start: codexOfOpenAI, code: "compaction",
 		sick: func(t *testing.T, a *agent, g *gate) {
 			a.work(t, "Read list.txt, please. CAPYBARA", lines("EARLY", 900))
 			a.usage = &session.Usage{Input: 150_000, Output: 20}
 			g.from(func(path string, body []byte) *denial {
-				if strings.Contains(path, "compact") || bytes.Contains(body, []byte("compaction")) {
+				if strings.HasSuffix(path, "/compact") || bytes.Contains(body, []byte(`"type":"compaction_trigger"`)) {
 					return openAIDenies("invalid_request_error", "Compaction is not available.")
 				}
 				return nil
 			})
-			a.work(t, "And the middle. OTTER", lines("MIDDLE", 900))
+			a.queue = []llmtest.Call{a.shell(lines("MIDDLE", 900))}
+			a.say(t, "And the middle. OTTER")
+			a.queue = nil
 		}},
 	{name: "codex/image refused", start: codexAgent, code: "image", sick: func(t *testing.T, a *agent, g *gate) {
 		a.say(t, "Good morning. CAPYBARA")
@@ -269,9 +266,13 @@ var brokenStates = []broken{
 	{name: "codex/torn line", start: codexAgent, code: "torn", lives: true, sick: torn},
 	{name: "pi/prompt too long", start: piAgent, code: "too-long", sick: func(t *testing.T, a *agent, g *gate) {
 		a.work(t, "Read list.txt, please. CAPYBARA", lines("EARLY", 900), lines("MIDDLE", 900))
-		g.above(-20_000, func(tokens, limit int) *denial {
-			return openAIDenies("context_length_exceeded", fmt.Sprintf("This model's maximum context length is %d tokens. "+
-				"However, your messages resulted in %d tokens. Please reduce the length of the messages.", limit, tokens))
+		most := g.largest - 20_000
+		g.from(func(_ string, body []byte) *denial {
+			if len(body) > most || !bytes.Contains(body, []byte(`"tools":`)) { // a summary neither
+				return openAIDenies("context_length_exceeded", fmt.Sprintf("This model's maximum context length is %d tokens. "+
+					"However, your messages resulted in %d tokens. Please reduce the length of the messages.", most/4, len(body)/4))
+			}
+			return nil
 		})
 	}},
 	{name: "pi/image refused", start: piSeeing, code: "image", sick: func(t *testing.T, a *agent, g *gate) {
@@ -293,12 +294,22 @@ var brokenStates = []broken{
 func torn(t *testing.T, a *agent, _ *gate) {
 	a.work(t, "Read list.txt, please. CAPYBARA", lines("EARLY", 100))
 	size := len(a.save(t))
-	blocks := size/512 + 6 // of 512 bytes, as sh counts
-	a.through = []string{"sh", "-c", fmt.Sprintf(`ulimit -f %d; exec "$@"`, blocks), "sh"}
 	a.queue = []llmtest.Call{a.shell(lines("LATE", 900))}
-	if filepath.Base(a.bin) == "codex" {
+	if filepath.Base(a.bin) == "codex" { // it has larger files beside that of the session
+		kept := filepath.Join(a.Home, "kept")
+		a.through = []string{"unshare", "-m", "sh", "-c", fmt.Sprintf(`set -e; cd "$HOME/.codex"; cp -a sessions %[1]q
+			mount -t tmpfs -o size=%[2]d tmpfs sessions; cp -a %[1]q/. sessions; cd "$OLDPWD"; "$@" || true
+			cp -a "$HOME/.codex/sessions/." %[1]q`, kept, (size/4096+2)*4096), "sh"}
 		codexExec(t, a.client, codexThread(t, a), "And the end. NARWHAL")
+		if out, err := exec.Command("cp", "-a", kept+"/.", filepath.Join(a.Home, ".codex", "sessions")).CombinedOutput(); err != nil {
+			t.Fatalf("cp: %v: %s", err, out)
+		}
+		if err := os.RemoveAll(kept); err != nil {
+			t.Fatal(err)
+		}
 	} else {
+		const block = 512 // as sh counts
+		a.through = []string{"sh", "-c", fmt.Sprintf(`ulimit -f %d; exec "$@"`, size/block+6), "sh"}
 		a.say(t, "And the end. NARWHAL")
 	}
 	a.through, a.queue = nil, nil

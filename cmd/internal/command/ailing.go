@@ -98,7 +98,7 @@ func refusedImages(doc *format.Document, from int) []rule.Elision {
 	}
 	newest := imagesOf(window[first:], doc.Ledger)
 	all := imagesOf(window, doc.Ledger)
-	for _, pick := range [][]image{large(newest), newest, large(all), all} {
+	for _, pick := range [][]shownImage{large(newest), newest, large(all), all} {
 		if len(pick) == 0 {
 			continue
 		}
@@ -111,14 +111,14 @@ func refusedImages(doc *format.Document, from int) []rule.Elision {
 	return nil
 }
 
-// image is a part that shows images.
-type image struct {
+// shownImage is a part that shows images.
+type shownImage struct {
 	message *session.Message
 	part    *session.Part
 	large   bool
 }
 
-func imagesOf(messages []session.Message, ledger rule.Ledger) (found []image) {
+func imagesOf(messages []session.Message, ledger rule.Ledger) (found []shownImage) {
 	for i := range messages {
 		m := &messages[i]
 		for j := range m.Parts {
@@ -132,14 +132,14 @@ func imagesOf(messages []session.Message, ledger rule.Ledger) (found []image) {
 				}
 			}
 			if shows && !ledger.Touches(p.ID) {
-				found = append(found, image{m, p, over})
+				found = append(found, shownImage{m, p, over})
 			}
 		}
 	}
 	return found
 }
 
-func large(images []image) (found []image) {
+func large(images []shownImage) (found []shownImage) {
 	for _, i := range images {
 		if i.large {
 			found = append(found, i)
@@ -154,7 +154,7 @@ func isLarge(url string) bool {
 	return len(url) > mostImageBytes || max(width, height) > mostManyPixels
 }
 
-func (i image) elision() rule.Elision {
+func (i shownImage) elision() rule.Elision {
 	return rule.Elision{Part: i.part.ID, Message: i.message.ID, Field: rule.Attachments, Rule: rescuing,
 		Because: "the provider refused a request with it", Shown: "[image left out: the provider refused it]"}
 }

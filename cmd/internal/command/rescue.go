@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/report"
@@ -204,21 +205,36 @@ func cure(ctx context.Context, a *cli.App, s *source.Session, found []ailment,
 	return found, nil
 }
 
-// foldToFit folds a session so that it fits into what the provider takes: as compact does, or to
-// half of that if too much would be left.
+// foldToFit folds a session so that it fits: as compact does, or further if more than half of what was
+// refused would be left. What was refused was longer than the model takes, whatever is known of the model.
 func foldToFit(ctx context.Context, a *cli.App, s *source.Session, x *ailment, before report.Report) error {
-	limit := cmp.Or(limitIn(x.Sentence), before.Window.Usable, before.Window.Tokens)
-	target := max(limit/2-before.Window.Overhead, limit/8)
+	w := before.Window
+	fits := w.Tokens + w.Overhead
+	for _, limit := range []int{limitIn(x.Sentence), w.Usable} {
+		if limit > 0 {
+			fits = min(fits, limit)
+		}
+	}
+	target := max(fits/2-w.Overhead, fits/8)
 	options := winnow.CompactOptions{KeepSecrets: a.KeepSecrets()}
 	p, err := s.Engine.Preview(ctx, s.ID, options)
-	if err != nil || x.Code == format.Loop || p.TokensAfter > target {
-		options.To = min(target, before.Window.Tokens/2)
+	if err != nil || p.Kind != pivot.Compaction || x.Code == format.Loop || p.TokensAfter > target {
+		options.To = target
 	}
-	done := a.Progress("folding " + s.Title())
+	defer a.Progress("folding " + s.Title())()
 	receipt, err := s.Engine.Compact(ctx, s.ID, options)
-	done()
+	for options.To > 0 && winnow.CodeOf(err) == winnow.NoProgress {
+		if options.To += options.To / 2; options.To > w.Tokens*3/4 {
+			options.To = 0 // as compact does
+		}
+		receipt, err = s.Engine.Compact(ctx, s.ID, options)
+	}
 	if err != nil {
 		return err
+	}
+	if receipt.Kind == pivot.Pruning {
+		x.Cure = quantity.Plural(len(receipt.Committed), "part is", "parts are") + " left out; there is too little to fold"
+		return nil
 	}
 	x.Cure = fmt.Sprintf("%s folded into a summary",
 		quantity.Plural(max(0, receipt.MessagesBefore-receipt.MessagesAfter), "message is", "messages are"))
