@@ -67,8 +67,8 @@ func AilmentOf(text string) string {
 // Failure is the error with which the newest turn of a session ended.
 type Failure struct {
 	Text string // the words of the product, or of the provider
-	// From is the position of the newest message that the model answered with before; 0 without one.
-	// The message itself was sent with the request that failed, and so were the results of its calls.
+	// From is the position of the newest message that the model answered with before; 0 without
+	// one. It was sent with the request that failed, and so were the results of its calls.
 	From int
 }
 

@@ -66,8 +66,7 @@ type Repairer interface {
 
 // Fault is a place in a file that makes its product resume the session otherwise than it was meant.
 type Fault struct {
-	// "unanchored", "split-calls", "begins-with-answer", "broken-chain" or "torn": the codes of
-	// "doctor".
+	// "unanchored", "split-calls", "begins-with-answer" or "broken-chain": the codes of "doctor".
 	Code  string      `json:"code"`
 	Line  int         `json:"line"` // its line, 1-based
 	What  string      `json:"what"` // what the product makes of it, a sentence

@@ -30,7 +30,7 @@ type Receipt struct {
 	Size int64  `json:"size"` // how many bytes the new file was made from
 	// How many bytes after them were added to the new file unchanged.
 	Carried int64 `json:"carried"`
-	// SHA-256 of the new file as it was written, and its length in bytes.
+	// SHA-256 of the new file as it was written.
 	Made      string `json:"made,omitzero"`
 	MadeBytes int64  `json:"madeBytes,omitzero"` // the length of the new file, in bytes
 	Beside    string `json:"beside"`             // its path while it is beside its file, otherwise empty

@@ -54,8 +54,8 @@ func (w *writer) pivot(summary int, marker *session.Message) error {
 const tokenBytes = 4
 
 // count tells the product how full the window is with so many bytes of history: when it resumes, it
-// decides by the last such event whether to compact. What requests took stays as it was. It is nil in a
-// file without such events.
+// decides by the last such event whether to compact. What requests took stays as it was. It is nil
+// in a file without such events.
 func (w *writer) count(before int32, size int) []byte {
 	for i := before - 1; i >= 0; i-- {
 		l := &w.from.lines[i]

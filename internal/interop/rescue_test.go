@@ -432,6 +432,93 @@ func TestRescue_brokenByTheProduct(t *testing.T) {
 	}
 }
 
+// TestRescue_openCode: OpenCode imports the cure into its own store; of an export the rescue is undone
+// to the byte.
+func TestRescue_openCode(t *testing.T) {
+	dir := t.TempDir()
+	winnow := buildWinnow(t, dir)
+	chatFull := func(most int) func(string, []byte) *denial {
+		return func(_ string, body []byte) *denial {
+			if len(body) > most {
+				return openAIDenies("context_length_exceeded", fmt.Sprintf("This model's maximum context length is %d tokens. "+
+					"However, your messages resulted in %d tokens. Please reduce the length of the messages.", most/4, len(body)/4))
+			}
+			return nil
+		}
+	}
+	for _, b := range []broken{
+		{name: "prompt too long", start: openCodeAgent, code: "too-long", sick: func(t *testing.T, a *agent, g *gate) {
+			a.work(t, "Read list.txt, please. CAPYBARA", lines("EARLY", 900), lines("MIDDLE", 900))
+			g.from(chatFull(g.largest - 20_000))
+		}},
+		{name: "image refused", start: openCodeSeeing, code: "image", sick: func(t *testing.T, a *agent, g *gate) {
+			a.say(t, "Good morning. CAPYBARA")
+			g.with(openAIDenies("invalid_value", openAIImage), `"image_url"`)
+			a.queue = []llmtest.Call{{Name: "read", Arguments: fmt.Sprintf(`{"filePath":%q}`, a.picture(t))}}
+			a.say(t, "Look at it.")
+		}},
+	} {
+		t.Run(b.name, func(t *testing.T) {
+			tries(t, "rescue", "undo of a rescue")
+			a := b.start(t)
+			g := newGate(t, a)
+			b.sick(t, a, g)
+			was := g.from(nil)
+			a.say(t, "Go on, WALRUS.")
+			sick := a.save(t)
+			keepSick(t, "opencode/"+b.name, sick)
+			if g.from(nil) == was {
+				t.Fatal("the product goes on: the state is no broken one")
+			}
+			ours := func(ends int, args ...string) string {
+				t.Helper()
+				cmd := exec.Command(winnow, args...)
+				cmd.Dir = a.Project
+				cmd.Env = append([]string{"HOME=" + a.Home, "XDG_DATA_HOME=", "PATH=" + filepath.Dir(a.bin) + ":" + os.Getenv("PATH")}, a.Env...)
+				out, err := cmd.CombinedOutput()
+				if cmd.ProcessState.ExitCode() != ends {
+					t.Fatalf("winnow %q: %v\n%s", args, err, out)
+				}
+				return string(out)
+			}
+			file := filepath.Join(a.Project, "export.json")
+			putFile(t, file, string(sick))
+			time.Sleep(2100 * time.Millisecond) // a file that was just written is refused
+			if said := ours(0, "rescue", file); !strings.Contains(said, "("+b.code+")") {
+				t.Errorf("rescue says: %s", said)
+			}
+			ours(0, "undo", file, "--in-place")
+			if !bytes.Equal(readFile(t, file), sick) {
+				t.Error("undone, the export is another one")
+			}
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			said := ours(0, "rescue", "opencode:")
+			t.Logf("%s", said)
+			if !strings.Contains(said, "opencode --session ses_") {
+				t.Errorf("the line that resumes is missing")
+			}
+			was = g.from(nil)
+			a.up.Forget()
+			a.say(t, "And now, OKAPI?")
+			if n := g.from(nil) - was; n > 0 {
+				t.Errorf("%d requests of the resumed session are refused", n)
+			}
+			a.asked(t, "OKAPI")
+		})
+	}
+}
+
+// openCodeSeeing is OpenCode with a model that sees images.
+func openCodeSeeing(t *testing.T) *agent {
+	a := openCodeAgent(t)
+	file := filepath.Join(a.Project, "opencode.json")
+	putFile(t, file, strings.Replace(string(readFile(t, file)), `"tool_call":true`,
+		`"tool_call":true,"attachment":true,"modalities":{"input":["text","image"],"output":["text"]}`, 1))
+	return a
+}
+
 // keepSick writes a session to the folder that WINNOW_SICK names, to look at.
 func keepSick(t *testing.T, name string, text []byte) {
 	if dir := os.Getenv("WINNOW_SICK"); dir != "" {

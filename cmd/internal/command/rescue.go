@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/report"
@@ -60,7 +61,8 @@ earlier reasoning is refused; a call has no result. It also knows a last line th
 its end, and what "winnow doctor --fix" mends.
 
 The session's file is replaced, and its original kept: "winnow undo SRC --in-place" gives it back to the
-byte. OpenCode's store is never written to: a file is imported. End the agent first. If nothing is
+byte. OpenCode's store is never written to: it imports a file, with a fold in the place of what would be
+left out. End the agent first. If nothing is
 wrong, nothing is done (exit code 5).`,
 		Example: `  winnow rescue
   winnow rescue claude-code:
@@ -188,6 +190,12 @@ func cure(ctx context.Context, a *cli.App, s *source.Session, found []ailment,
 	}
 	for i := range found {
 		x := &found[i]
+		if len(x.elisions) > 0 && s.Stored {
+			if err := foldPast(ctx, a, s, x, before); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if len(x.elisions) > 0 {
 			for j := range x.elisions {
 				x.elisions[j].Time = session.Millis(a.Env.Now().UnixMilli())
@@ -205,8 +213,30 @@ func cure(ctx context.Context, a *cli.App, s *source.Session, found []ailment,
 	return found, nil
 }
 
-// foldToFit folds a session so that it fits: as compact does, or further if more than half of what was
-// refused would be left. What was refused was longer than the model takes, whatever is known of the model.
+// foldPast folds what an ailment would leave out. OpenCode imports a compaction into a session that
+// it has, but no marks.
+func foldPast(ctx context.Context, a *cli.App, s *source.Session, x *ailment, before report.Report) error {
+	least := before.Window.Tokens / 8
+	receipt, err := s.Engine.Compact(ctx, s.ID, winnow.CompactOptions{KeepSecrets: a.KeepSecrets(), To: least})
+	if err != nil {
+		return err
+	}
+	log, state, err := s.Engine.Session(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	window := view.Window(log.Messages, state.Undone)
+	for _, el := range x.elisions {
+		if session.Index(window, el.Message) >= 0 {
+			return fmt.Errorf("%s has no way to leave out a part of its newest turn, and folding keeps that", s.Doc.Format)
+		}
+	}
+	x.Cure = foldedMessages(receipt)
+	return nil
+}
+
+// foldToFit folds a session so that it fits: as compact does, or further if more than half of what
+// was refused would be left. That was longer than the model takes, whatever is known of the model.
 func foldToFit(ctx context.Context, a *cli.App, s *source.Session, x *ailment, before report.Report) error {
 	w := before.Window
 	fits := w.Tokens + w.Overhead
@@ -236,9 +266,14 @@ func foldToFit(ctx context.Context, a *cli.App, s *source.Session, x *ailment, b
 		x.Cure = quantity.Plural(len(receipt.Committed), "part is", "parts are") + " left out; there is too little to fold"
 		return nil
 	}
-	x.Cure = fmt.Sprintf("%s folded into a summary",
-		quantity.Plural(max(0, receipt.MessagesBefore-receipt.MessagesAfter), "message is", "messages are"))
+	x.Cure = foldedMessages(receipt)
 	return nil
+}
+
+// foldedMessages says how many messages a compaction folded.
+func foldedMessages(r *pivot.Receipt) string {
+	return quantity.Plural(max(0, r.MessagesBefore-r.MessagesAfter), "message is", "messages are") +
+		" folded into a summary"
 }
 
 // show tells what was wrong and what was done. going is the line that resumes.
