@@ -52,7 +52,7 @@ func ailmentsOf(doc *format.Document) (found []ailment) {
 			Cure: "the incomplete line is taken out; the original has it", edits: f.Edits})
 	}
 	failure, failed := doc.Failure()
-	if !failed {
+	if !failed || curedSince(doc) {
 		return found
 	}
 	one := ailment{Code: format.AilmentOf(failure.Text), Sentence: failure.Text}
@@ -65,7 +65,7 @@ func ailmentsOf(doc *format.Document) (found []ailment) {
 		one.Cure = quantity.Plural(len(one.elisions), "image is", "images are") + " left out"
 	case format.Thinking:
 		one.elisions = allReasoning(doc)
-		one.Cure = quantity.Plural(len(one.elisions), "part with reasoning is", "parts with reasoning are") + " left out"
+		one.Cure = quantity.Plural(len(one.elisions), "part of reasoning is", "parts of reasoning are") + " left out"
 	case format.Unpaired:
 		one.folds = len(found) == 0
 	}
@@ -80,6 +80,16 @@ func ailmentsOf(doc *format.Document) (found []ailment) {
 
 // rescuing is the rule of elisions that rescue commits.
 const rescuing = "rescue"
+
+// curedSince reports whether rescue left something out after the newest entry of the session.
+func curedSince(doc *format.Document) bool {
+	for _, el := range doc.Ledger.All() {
+		if el.Rule == rescuing && el.Time >= doc.Session.Info.Time.Updated {
+			return true
+		}
+	}
+	return false
+}
 
 // Limits of what providers take as an image: Anthropic's, the strictest.
 const (

@@ -67,6 +67,11 @@ func TestRescue(t *testing.T) {
 		{"codex/torn", "codex.jsonl", `{"timestamp":"2026-03-01T11:00:01.000Z","ordinal":57,"type":"response_i`, "torn", "taken out", ""},
 		{"pi/too long", "pi.jsonl", piSays(said, "400 This model's maximum context length is 3894 tokens. However, your messages "+
 			"resulted in 8941 tokens. Please reduce the length of the messages."), "too-long", "folded", "keeper keeper"},
+		{"pi/image behind one that was taken", "pi.jsonl", strings.NewReplacer("20000001", "10000001", "20000002", "10000002",
+			`"stopReason":"error"`, `"stopReason":"stop"`, `"content":[],`, `"content":[{"type":"text","text":"A dot."}],`).
+			Replace(piSays(`[{"type":"image","mimeType":"image/png","data":"`+dot+`"}]`, "")) +
+			strings.Replace(piSays(`[{"type":"image","mimeType":"image/png","data":"`+dot+`"}]`,
+				"400 Could not process image"), `"parentId":"00000018"`, `"parentId":"10000002"`, 1), "image", "1 image", ""},
 		{"pi/torn", "pi.jsonl", `{"type":"message","id":"20000001","par`, "torn", "taken out", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
