@@ -451,12 +451,6 @@ func TestRescue_openCode(t *testing.T) {
 			a.work(t, "Read list.txt, please. CAPYBARA", lines("EARLY", 900), lines("MIDDLE", 900))
 			g.from(chatFull(g.largest - 20_000))
 		}},
-		{name: "image refused", start: openCodeSeeing, code: "image", sick: func(t *testing.T, a *agent, g *gate) {
-			a.say(t, "Good morning. CAPYBARA")
-			g.with(openAIDenies("invalid_value", openAIImage), `"image_url"`)
-			a.queue = []llmtest.Call{{Name: "read", Arguments: fmt.Sprintf(`{"filePath":%q}`, a.picture(t))}}
-			a.say(t, "Look at it.")
-		}},
 	} {
 		t.Run(b.name, func(t *testing.T) {
 			tries(t, "rescue", "undo of a rescue")
@@ -508,15 +502,6 @@ func TestRescue_openCode(t *testing.T) {
 			a.asked(t, "OKAPI")
 		})
 	}
-}
-
-// openCodeSeeing is OpenCode with a model that sees images.
-func openCodeSeeing(t *testing.T) *agent {
-	a := openCodeAgent(t)
-	file := filepath.Join(a.Project, "opencode.json")
-	putFile(t, file, strings.Replace(string(readFile(t, file)), `"tool_call":true`,
-		`"tool_call":true,"attachment":true,"modalities":{"input":["text","image"],"output":["text"]}`, 1))
-	return a
 }
 
 // keepSick writes a session to the folder that WINNOW_SICK names, to look at.
