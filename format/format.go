@@ -98,6 +98,9 @@ type Document struct {
 	// Beside are requests in the file that are not part of the session: of sub-agents, and of
 	// branches that were left. They were paid for.
 	Beside []bill.Request
+	// Failed is the error with which the newest turn ended, if the product keeps it outside the
+	// messages.
+	Failed string
 	// Source is the file as it was read, without compression. Together with the reader it gives
 	// this document again.
 	Source []byte

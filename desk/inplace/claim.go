@@ -26,6 +26,7 @@ type Claim struct {
 	room    Room
 	command string
 	force   bool
+	mends   bool // an incomplete last line is part of what is read
 	lock    *flock.Flock
 	old     *os.File    // the file as it was taken, wherever it goes
 	info    fs.FileInfo // what was known of it when it was read
@@ -47,6 +48,7 @@ type Claim struct {
 type Taking struct {
 	Command string              // what is done to it, for the receipt and for processes that wait: "compact"
 	Force   bool                // take it although a program is at work on it
+	Torn    bool                // an incomplete last line is read with the rest: it is about to be mended
 	Waiting func(holder string) // is called once when another process has it
 }
 
@@ -68,7 +70,7 @@ func (r Room) Take(ctx context.Context, path string, how Taking) (_ *Claim, err 
 	if err != nil {
 		return nil, err
 	}
-	c := &Claim{Path: real, room: r.ready(), command: how.Command, force: how.Force}
+	c := &Claim{Path: real, room: r.ready(), command: how.Command, force: how.Force, mends: how.Torn}
 	left, err := c.acquire(ctx, how.Waiting)
 	if err != nil {
 		return nil, err
@@ -167,7 +169,7 @@ func (c *Claim) look(left holder) *Refusal {
 	if age := c.room.Now().Sub(c.info.ModTime()); !ours && age < Recent && age > -Recent {
 		return c.fresh()
 	}
-	if c.lines {
+	if c.lines && !c.mends {
 		if whole, err := wholeLines(c.old, c.info.Size()); err == nil && whole < c.info.Size() {
 			return c.torn(c.info.Size() - whole)
 		}
@@ -176,9 +178,9 @@ func (c *Claim) look(left holder) *Refusal {
 }
 
 // Read takes what was read of the file, and returns the part that counts: with force, an incomplete
-// last line is left to the writer, who may still complete it.
+// last line is left to the writer, who may still complete it, unless it is to be mended.
 func (c *Claim) Read(data []byte) ([]byte, error) {
-	if c.lines {
+	if c.lines && !c.mends {
 		whole, err := wholeLines(bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			return nil, err

@@ -29,8 +29,11 @@ type Receipt struct {
 	Hash string `json:"hash"`
 	Size int64  `json:"size"` // how many bytes the new file was made from
 	// How many bytes after them were added to the new file unchanged.
-	Carried int64  `json:"carried"`
-	Beside  string `json:"beside"` // its path while it is beside its file, otherwise empty
+	Carried int64 `json:"carried"`
+	// SHA-256 of the new file as it was written.
+	Made      string `json:"made,omitzero"`
+	MadeBytes int64  `json:"madeBytes,omitzero"` // the length of the new file, in bytes
+	Beside    string `json:"beside"`             // its path while it is beside its file, otherwise empty
 }
 
 // When is when the file was replaced.
@@ -113,6 +116,37 @@ func readOriginal(receipt string) (Original, error) {
 		o.Grown = 0
 	}
 	return o, nil
+}
+
+// MadeBy finds the newest original of a file that a command replaced, if what it wrote then is what
+// data is or begins with.
+func (r Room) MadeBy(command, path string, data []byte) (Original, bool) {
+	list, _ := r.Originals() // those that can be read
+	for _, o := range list {
+		if o.Source != path || o.Command != command || o.Missing || o.Made == "" || o.MadeBytes > int64(len(data)) {
+			continue
+		}
+		if hash, err := hashOf(bytes.NewReader(data), o.MadeBytes); err == nil && hash == o.Made {
+			return o, true
+		}
+	}
+	return Original{}, false
+}
+
+// Before is the file as it was before it was replaced.
+func (o Original) Before() ([]byte, error) {
+	same, err := o.Verify()
+	if err != nil {
+		return nil, err
+	}
+	if !same {
+		return nil, fmt.Errorf("%s is not what was kept", o.Path)
+	}
+	data, err := os.ReadFile(o.Path)
+	if err != nil {
+		return nil, err
+	}
+	return data[:o.Size], nil
 }
 
 // Missed counts the whole lines that came to an original and are in no line of data, which is the

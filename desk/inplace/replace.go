@@ -54,7 +54,7 @@ func (c *Claim) Replace(ctx context.Context, draft Draft) (Replaced, error) {
 	if err != nil {
 		return done, err
 	}
-	out, err := c.finish(ctx, draft, kept.Path)
+	out, err := c.finish(ctx, draft, &kept)
 	if err != nil && c.renamed {
 		return done, &Late{Original: kept.Path, Err: err}
 	}
@@ -136,7 +136,7 @@ func (c *Claim) growth() (int64, error) {
 
 // finish adds to the draft what came meanwhile, gives it the owner and mode of the file, looks at
 // the file once more and renames. It returns the new file.
-func (c *Claim) finish(ctx context.Context, draft Draft, kept string) (out *os.File, err error) {
+func (c *Claim) finish(ctx context.Context, draft Draft, kept *Original) (out *os.File, err error) {
 	out, err = os.OpenFile(draft.Name, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,10 @@ func (c *Claim) finish(ctx context.Context, draft Draft, kept string) (out *os.F
 	if err != nil {
 		return nil, err
 	}
-	c.end = written.Size()
+	c.end, kept.MadeBytes = written.Size(), written.Size()
+	if kept.Made, err = hashOf(out, c.end); err != nil {
+		return nil, err
+	}
 	if err := c.catchUp(out); err != nil {
 		return nil, err
 	}
@@ -172,7 +175,7 @@ func (c *Claim) finish(ctx context.Context, draft Draft, kept string) (out *os.F
 		c.room.Looked()
 	}
 	if runtime.GOOS == "windows" { // a file that is open is not renamed over
-		err = c.renameClosed(&out, draft, kept)
+		err = c.renameClosed(&out, draft, kept.Path)
 	} else {
 		err = draft.Rename(draft.Name, c.Path)
 	}

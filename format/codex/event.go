@@ -8,6 +8,7 @@ import (
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // sessionMeta reads the head of a rollout.
@@ -47,7 +48,10 @@ func (r *reader) event(payload []byte) error {
 	case "task_started", "turn_started":
 		r.endTurn()
 		r.inTurn = true
-	case "task_complete", "turn_complete", "turn_aborted":
+	case "task_complete", "turn_complete":
+		r.endTurn()
+		r.doc.Failed = span.String(span.Get(payload, "error", "message"))
+	case "turn_aborted":
 		r.endTurn()
 	case "thread_rolled_back":
 		var back struct {

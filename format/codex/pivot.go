@@ -44,6 +44,32 @@ func (w *writer) pivot(summary int, marker *session.Message) error {
 			return err
 		}
 	}
+	if count := w.count(end, len(span.Array(history))); count != nil {
+		return w.line("event_msg", count, &mark{Pivot: pivot})
+	}
+	return nil
+}
+
+// tokenBytes is how many bytes of a request the product takes for a token.
+const tokenBytes = 4
+
+// count tells the product how full the window is with so many bytes of history: when it resumes, it
+// decides by the last such event whether to compact. What requests took stays as it was. It is nil
+// in a file without such events.
+func (w *writer) count(before int32, size int) []byte {
+	for i := before - 1; i >= 0; i-- {
+		l := &w.from.lines[i]
+		if l.kind != eventLine || l.damaged {
+			continue
+		}
+		payload := l.payload.Of(l.text(w.src))
+		if typeOf(payload) != "token_count" || len(span.Get(payload, "info", "last_token_usage")) == 0 {
+			continue
+		}
+		used := span.Make("input_tokens", 0, "cached_input_tokens", 0, "output_tokens", 0,
+			"reasoning_output_tokens", 0, "total_tokens", size/tokenBytes)
+		return span.Update(payload, used, "info", "last_token_usage")
+	}
 	return nil
 }
 

@@ -221,6 +221,9 @@ func (r *reader) messageID(own string, l *line) string {
 
 // append adds a message to the log and returns its position.
 func (r *reader) append(at int32, m session.Message) int {
+	if m.Role == session.Assistant {
+		r.doc.Failed = ""
+	}
 	i := len(r.doc.Session.Messages)
 	r.doc.Session.Messages = append(r.doc.Session.Messages, m)
 	r.ids[m.ID] = i

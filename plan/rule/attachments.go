@@ -146,7 +146,7 @@ func (w Window) withoutFiles(x *Item, after string) string {
 	var named []string
 	for _, f := range files[:min(namedFiles, len(files))] {
 		what := FileName(f) + ", " + Shorten(f.Mime, 40)
-		if width, height, ok := dimensions(f.URL); ok {
+		if width, height, ok := Dimensions(f.URL); ok {
 			what += fmt.Sprintf(", %d×%d", width, height)
 		}
 		if size, ok := FileSize(f.URL); ok {
@@ -188,8 +188,8 @@ func dataOf(address string) (text string, coded, ok bool) {
 // less.
 const headerBytes = 128 << 10
 
-// dimensions of a picture in pixels, where its header tells.
-func dimensions(address string) (width, height int, ok bool) {
+// Dimensions of the picture in a data: URL, in pixels, where its header tells.
+func Dimensions(address string) (width, height int, ok bool) {
 	text, coded, _ := dataOf(address)
 	if !coded {
 		return 0, 0, false

@@ -132,6 +132,8 @@ func (d *Document) show(a *cli.App) {
 		a.Printf("The pin is %s.\n", d.Did)
 	case d.kind == pivot.Restoring && d.Did != "restored":
 		a.Printf("The restore of %s is %s.\n", quantity.Plural(len(d.Parts), "part", "parts"), d.Did)
+	case d.kind == rescue:
+		a.Printf("The rescue is %s: the session is as its agent left it.\n", d.Did)
 	case d.Marker != "":
 		a.Printf("The compaction %s is %s.\n", d.Marker, d.Did)
 	case d.Did == "unpinned":

@@ -22,6 +22,9 @@ import (
 func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Document) error {
 	if what == "" && s.FromFile() {
 		newest, err := newestOf(ctx, s)
+		if kept, is := rescuedFrom(a, s, newest); is {
+			return undoRescue(ctx, s, kept, newest, c)
+		}
 		restore, failed := newestRestore(ctx, s)
 		if failed != nil {
 			return failed

@@ -65,7 +65,7 @@ command it shows the newest session of this project, its cost, and how much it c
 		installCommand(a), uninstallCommand(a), anchorCommand(a), shapeCommand(a), wrapCommand(a),
 		serveCommand(a), tenantCommand(a), statusCommand(a), mcpCommand(a),
 		importCommand(a), exportCommand(a), continueCommand(a), listCommand(a), searchCommand(a), showCommand(a),
-		revertCommand(a),
+		revertCommand(a), rescueCommand(a),
 		originalsCommand(a), adviseCommand(a), doctorCommand(a), repairCommand(a), sessionCommand(a), storeCommand(a),
 		configCommand(a), modelsCommand(a), versionCommand(a), lsCommand(a), costCommand(a), protectCommand(a),
 		gcCommand(a),

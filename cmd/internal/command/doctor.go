@@ -70,7 +70,8 @@ func doctorCommand(a *cli.App) *cobra.Command {
 		Long: `doctor examines a session file after something went wrong, and changes nothing: whether
 its newest compaction has an effect (an agent that was idle in the session when it was compacted
 continues from before the compaction, and its product then ignores it), whether its product would
-resume it incorrectly (--fix mends that), whether its last line is incomplete,
+resume it incorrectly (--fix mends that), whether its newest turn was refused (winnow rescue cures
+that), whether its last line is incomplete,
 whether lines were written to an original that are not in the file, and who has it open now.
 
 Without SRC it examines what is around: agents that are installed, and whether their versions were
@@ -194,6 +195,7 @@ func examine(ctx context.Context, a *cli.App, room inplace.Room, src string, doc
 		doc.Findings = append(doc.Findings, finding{Code: f.Code, What: f.What, Path: doc.Source, Line: f.Line,
 			Do: "end the agent, then: winnow doctor --fix " + name + " --in-place"})
 	}
+	doc.Findings = append(doc.Findings, refused(read, doc.Source, name)...)
 	doc.Findings = append(doc.Findings, damageOf(read, doc.Source, name)...)
 	list, failed := room.Originals()
 	if failed != nil {
@@ -212,6 +214,17 @@ func examine(ctx context.Context, a *cli.App, room inplace.Room, src string, doc
 	return nil
 }
 
+// refused tells why an agent cannot go on with a session, by the error of its newest turn.
+func refused(read *format.Document, path, name string) (found []finding) {
+	for _, x := range ailmentsOf(read) {
+		if x.Sentence != "" {
+			found = append(found, finding{Code: x.Code, What: x.What, Path: path,
+				Do: "end the agent, then: winnow rescue " + name})
+		}
+	}
+	return found
+}
+
 // damageOf tells of what could not be read in a file. What follows its last line break is a
 // line that was not written to its end.
 func damageOf(read *format.Document, path, name string) (found []finding) {
@@ -226,8 +239,8 @@ func damageOf(read *format.Document, path, name string) (found []finding) {
 		found = append(found, finding{Code: tornLine, Path: path, Line: d.Line,
 			What: fmt.Sprintf("the last line, %d, is incomplete: %s without a line break", d.Line,
 				quantity.Plural(d.Bytes, "byte", "bytes")),
-			Do: "if an agent is writing it, look again; " +
-				"otherwise its writer was killed, and the product skips the line"})
+			Do: "if an agent is writing it, look again; otherwise its writer was killed, and what it appends " +
+				"next is lost with the line: winnow rescue " + name})
 	}
 	if n := len(damaged); n > 0 {
 		found = append(found, finding{Code: damagedLines, Path: path, Line: damaged[0].Line,

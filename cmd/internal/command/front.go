@@ -5,13 +5,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/internal/cli"
-	"github.com/winnowhq/winnow/cmd/internal/gateway"
 	"github.com/winnowhq/winnow/cmd/internal/output"
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/cmd/internal/survey"
@@ -72,6 +69,8 @@ type newestSession struct {
 	Prune    saving            `json:"prune"`   // the gain of "winnow prune"
 	Compact  saving            `json:"compact"` // the gain of "winnow compact"
 	Open     []inplace.Process `json:"open"`    // agents that may have the session open now
+	// What keeps its agent from going on with it, a sentence; empty if nothing does.
+	Ailment string `json:"ailment,omitzero"`
 
 	report report.Report
 }
@@ -99,7 +98,8 @@ type saving struct {
 
 // suggestion is a command to run next.
 type suggestion struct {
-	Name    string `json:"name"`    // "inspect", "compact", "resume", "wrap", "page" or "list"
+	// "inspect", "rescue", "compact", "resume", "wrap", "page" or "list".
+	Name    string `json:"name"`
 	Command string `json:"command"` // the line of a shell, to be run in "folder"
 	key     string
 	what    string
@@ -154,6 +154,11 @@ func lookAtNewest(ctx context.Context, a *cli.App, f discover.Found) (*newestSes
 	}
 	defer s.Close()
 	n.Read, n.ID, n.Title = true, s.ID, f.Title
+	if s.FromFile() {
+		for _, x := range ailmentsOf(s.Doc) {
+			n.Ailment = x.What
+		}
+	}
 	if n.report, err = winnow.Look(ctx, s.Engine, s.ID, report.Inspect); err != nil {
 		return nil, err
 	}
@@ -220,80 +225,6 @@ func (n *newestSession) resumption() resumption {
 	return resumptionOf(n.Product, n.ID, n.Directory, n.Source, false)
 }
 
-// firstCommands are those to try where there is no session yet.
-func firstCommands() []suggestion {
-	client := "claude"
-	for _, c := range gateway.Clients() {
-		if _, err := exec.LookPath(c.Name); err == nil {
-			client = c.Name
-			break
-		}
-	}
-	return []suggestion{
-		{Name: "list", Command: "winnow ls",
-			what: "what agents have kept on this computer, and what it cost"},
-		{Name: "wrap", Command: "winnow wrap " + client, what: "run an agent with its requests pruned on the way"},
-		{Name: "inspect", Command: "winnow inspect FILE", what: "where the tokens of a session went"},
-	}
-}
-
-// commandsFor are the commands that go on with a session.
-func commandsFor(a *cli.App, n *newestSession, r resumption) []suggestion {
-	word := source.Latest
-	all := []suggestion{{Name: "inspect", Command: "winnow inspect " + word, key: "i", what: "where the tokens went"}}
-	going := r.from(a.Env.Dir)
-	switch fold := foldCommand(n, word); {
-	case fold != "" && going != "":
-		all = append(all, suggestion{Name: "compact", Command: fold + " && " + going, key: "c",
-			what: "compact, and resume"})
-	case fold != "":
-		all = append(all, suggestion{Name: "compact", Command: fold, key: "c", what: "compact"})
-	case going != "":
-		all = append(all, suggestion{Name: "resume", Command: going, key: "r", what: "resume as it is"})
-	}
-	if client, args := r.wrapped(); client != "" {
-		words := []string{"winnow", "wrap", client}
-		for _, arg := range args {
-			words = append(words, cli.ShellWord(arg))
-		}
-		line := strings.Join(words, " ")
-		if r.Folder != "" && r.Folder != a.Env.Dir {
-			line = "cd " + cli.ShellWord(r.Folder) + " && " + line
-		}
-		all = append(all, suggestion{Name: "wrap", Command: line, key: "w",
-			what: "resume, pruned on the way"})
-	}
-	return append(all, suggestion{Name: "page", Command: "winnow inspect " + word + " --html session.html", key: "o",
-		what: "open its page in a browser"})
-}
-
-// foldCommand is the command that compacts a session so that its product goes on with what is left,
-// "" if there is nothing to fold.
-func foldCommand(n *newestSession, word string) string {
-	switch {
-	case n.Read && (n.Compact.Nothing != "" || n.Compact.TokensAfter >= n.Compact.TokensBefore):
-		return ""
-	case n.Product == source.Own:
-		return "winnow compact " + word
-	case n.inStore():
-		return "winnow compact " + word + " -o " + cli.ShellWord(n.copied()) + " && " + n.Product + " import " +
-			cli.ShellWord(n.copied())
-	}
-	return "winnow compact " + word + " --in-place"
-}
-
-// inStore reports whether it is in a store of OpenCode's or a folder of OpenHands', which are never
-// written to.
-func (n *newestSession) inStore() bool {
-	info, err := os.Stat(n.Source)
-	return err != nil || info.IsDir()
-}
-
-// copied is where the compacted copy of a session in a store is written to.
-func (n *newestSession) copied() string {
-	return filepath.Join(os.TempDir(), output.FileName(n.ID)+".compacted.json")
-}
-
 // show tells of the session.
 func (doc fronted) show(a *cli.App) {
 	n := doc.Session
@@ -313,6 +244,9 @@ func (doc fronted) show(a *cli.App) {
 	}
 	if n.Directory != "" && n.Directory != a.Env.Dir {
 		add("folder", visible.Line(n.Directory))
+	}
+	if n.Ailment != "" {
+		add("rescue", n.Ailment+": winnow rescue "+source.Latest)
 	}
 	for _, p := range n.Open {
 		add("open", fmt.Sprintf("%v has it now; end it before the session is compacted", p))

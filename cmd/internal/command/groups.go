@@ -148,7 +148,8 @@ func meant() map[string]string {
 		"find": "search", "grep": "search", "keep": "protect", "unpin": "protect", "revive": "restore",
 		"proxy": "serve", "gateway": "serve", "live": "status", "stats": "status", "save": "advise",
 		"setup": "install", "fix": "doctor", "check": "doctor", "settings": "config", "look": "inspect",
-		"context": "inspect", "resume": "chat", "remove": "uninstall", "disk": "gc", "space": "gc", "archive": "gc",
+		"context": "inspect", "cure": "rescue", "stuck": "rescue", "resume": "chat", "remove": "uninstall",
+		"disk": "gc", "space": "gc", "archive": "gc",
 	}
 }
 

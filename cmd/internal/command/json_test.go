@@ -28,8 +28,9 @@ func TestJSON_theDocumentationIsMadeFromTheTypes(t *testing.T) {
 		change.ByHandDocument{}, importing.Document{}, exported{}, listing{}, report.Relayed{}, searched{},
 		shown{}, workbench.Reversion{}, configured{}, configSet{}, configListed{}, configGot{}, configUnset{},
 		configEdited{}, survey.Computer{}, costed{}, protecting{}, modelList{}, adviceDocument{},
-		simulation.Document{}, workbench.Happened{}, workbench.Ran{}, versioned{}, continued{}, originalList{},
-		originalsPruned{}, collected{}, archiving{}, archivedList{}, unarchived{}, tokenMade{}, tokenList{}, admin.Shown{}, admin.List{}, admin.Removed{},
+		simulation.Document{}, workbench.Happened{}, workbench.Ran{}, versioned{}, continued{}, rescued{},
+		originalList{}, originalsPruned{}, collected{}, archiving{}, archivedList{}, unarchived{}, tokenMade{},
+		tokenList{}, admin.Shown{}, admin.List{}, admin.Removed{},
 		tenant.Erasure{}, admin.Made{}, admin.Tokens{}, admin.Audited{}, migrated{}, storeCopied{},
 		soundServe{}, installation{}, anchored{}, diagnosis{}, repaired{}, winnow.Event{})
 	if err != nil {

@@ -148,6 +148,7 @@ var covered = map[string][]string{
 	"import":     {"import FILE", "import FILE --json", "import HERE", "import POISON", "import FILE --update"},
 	"export":     {"export ID", "export ID -o EXPORTED --force", "export FILE --format opencode", "export FILE --format codex", "export FILE --format claude-code", "export ID --format POISON", "export POISON"},
 	"continue":   {"continue ID --in pi", "continue FILE --in codex", "continue FILE --in claude --json", "continue FILE --in POISON", "continue POISON --in pi"},
+	"rescue":     {"rescue FILE -n", "rescue FILE -o CURED --force", "rescue FILE -n --json", "rescue ID", "rescue", "rescue POISON"},
 	"list":       {"list", "list --json", "list --everywhere", "list --everywhere --json", "list --everywhere --all --sort POISON", "list POISON"},
 	"ls":         {"ls", "ls --json", "ls --since 7d", "ls --since POISON", "ls --project POISON", "ls --all --sort POISON", "ls --store", "ls --store POISON", "ls POISON"},
 	"cost":       {"cost", "cost --json", "cost --since 366d", "cost --since POISON", "cost --by POISON", "cost --project POISON", "cost --html POISON/x", "cost POISON"},

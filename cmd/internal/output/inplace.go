@@ -112,9 +112,10 @@ func hold(ctx context.Context, a *cli.App, src string, o *Target, dry bool) (*in
 	if err != nil {
 		return nil, err
 	}
-	return room.Take(ctx, a.Path(src), inplace.Taking{Command: o.Command, Force: o.Force, Waiting: func(holder string) {
+	how := inplace.Taking{Command: o.Command, Force: o.Force, Torn: o.Mends, Waiting: func(holder string) {
 		a.Warn("waiting for %s, which is replacing %s", holder, src)
-	}})
+	}}
+	return room.Take(ctx, a.Path(src), how)
 }
 
 // warnOfAgents warns, before anything costly is done, of running agents that may have the session

@@ -36,6 +36,7 @@ type Target struct {
 	Command string // that writes it
 	Mask    bool   // secrets are masked: what is written is for others
 	Masked  int    // how many were, once it was written
+	Mends   bool   // an incomplete last line of SRC is mended, and no reason to leave the file
 
 	Replaced *inplace.Replaced // how SRC was replaced, once it was
 	Live
