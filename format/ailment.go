@@ -93,7 +93,7 @@ func (d *Document) Failure() (Failure, bool) {
 	return f, f.Text != ""
 }
 
-// errorText is the message of an error, with what the provider answered if the error quotes that.
+// errorText is the message of an error, with the provider's answer if the error quotes it.
 func errorText(err jsontext.Value) string {
 	if len(err) == 0 {
 		return ""

@@ -38,7 +38,7 @@ type Archive struct {
 	Unseen bool
 }
 
-// Receipt says what an archived session was in its place.
+// Receipt describes the file of an archived session as it was in its place.
 type Receipt struct {
 	Source  string `json:"source"`           // the path of its file
 	Product string `json:"product"`          // its product

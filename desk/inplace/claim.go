@@ -26,7 +26,7 @@ type Claim struct {
 	room    Room
 	command string
 	force   bool
-	mends   bool // an incomplete last line is part of what is read
+	mends   bool // an incomplete last line is read with the rest
 	lock    *flock.Flock
 	old     *os.File    // the file as it was taken, wherever it goes
 	info    fs.FileInfo // what was known of it when it was read

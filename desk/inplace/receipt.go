@@ -118,8 +118,8 @@ func readOriginal(receipt string) (Original, error) {
 	return o, nil
 }
 
-// MadeBy finds the newest original of a file that a command replaced, if what it wrote then is what
-// data is or begins with.
+// MadeBy finds the newest original of a file that a command replaced, if data is the new file, or
+// begins with it.
 func (r Room) MadeBy(command, path string, data []byte) (Original, bool) {
 	list, _ := r.Originals() // those that can be read
 	for _, o := range list {

@@ -62,7 +62,7 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 		if known.Observed {
 			whole = price(u)
 		}
-		if x.bridged && !known.Observed { // the rest is the gain of what was left out
+		if x.bridged && !known.Observed { // elisions gain the rest
 			known.Bridged = max(0, price(unkept(edited))-price(u))
 		}
 		known.Rules = shares(x, whole-known.Bridged-price(kept), price(edited)-price(kept), known.Missed)

@@ -170,7 +170,7 @@ func TestTotals_claimOverLongPauses(t *testing.T) {
 	claims(t, s, &gateway{foldsAt: 20_000}, true).says(t)
 }
 
-// What keeping the cache and folding where it is cold save is what two runs differ by.
+// Keeping the cache, and folding where it is cold, save as much as two runs differ by.
 func TestTotals_claimPingsAndColdFolds(t *testing.T) {
 	sequential(t)
 	pauses := func(step int) time.Duration {

@@ -195,7 +195,7 @@ type broken struct {
 	start func(*testing.T) *agent
 	sick  func(*testing.T, *agent, *gate) // has the product write it
 	code  string                          // what rescue finds
-	lives bool                            // it is answered, but what it appends is lost
+	lives bool                            // it is answered, but its new lines are lost
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/winnowhq/winnow/internal/pgtest"
 	"github.com/winnowhq/winnow/plan/rule"
@@ -38,7 +39,9 @@ func planned(t *testing.T, old, looked bool) {
 	const sessions, messages = 20, 60
 	large := strings.Repeat("a text that is kept apart. ", 200)
 	grow := func(tenant string) {
-		s := open(t, cluster.URL(), postgres.Options{}).Tenant(tenant)
+		d := open(t, cluster.URL(), postgres.Options{})
+		defer d.Close()
+		s := d.Tenant(tenant)
 		for n := range sessions {
 			log := make([]session.Message, messages)
 			for i := range log {
@@ -55,6 +58,10 @@ func planned(t *testing.T, old, looked bool) {
 	// What a query reads: rows of tables, and entries of indexes, which the server counts when a
 	// connection ends.
 	read := func() map[string]int64 {
+		for count(t, cluster.URL(), `SELECT count(*) FROM pg_stat_activity
+			WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`) > 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
 		all := map[string]int64{}
 		for _, row := range query(t, cluster.URL(), `SELECT relname::text, (seq_tup_read + coalesce(idx_tup_fetch, 0) + (
 			SELECT coalesce(sum(idx_tup_read), 0) FROM pg_stat_user_indexes AS i WHERE i.relid = t.relid))::bigint
@@ -63,7 +70,7 @@ func planned(t *testing.T, old, looked bool) {
 		}
 		return all
 	}
-	open(t, cluster.URL(), postgres.Options{})
+	open(t, cluster.URL(), postgres.Options{}).Close()
 	if old {
 		grow("old")
 	}
@@ -109,8 +116,8 @@ func planned(t *testing.T, old, looked bool) {
 		"Keep":                   func(s *postgres.Store, id string) error { return s.Keep(t.Context(), id, "pm7", large) },
 	}
 	for _, name := range slices.Sorted(maps.Keys(uses)) {
-		d := open(t, cluster.URL(), postgres.Options{Connections: 1})
 		before := read()
+		d := open(t, cluster.URL(), postgres.Options{Connections: 1})
 		for n := range sessions {
 			if err := uses[name](d.Tenant("new"), fmt.Sprint("ses", n)); err != nil {
 				t.Fatalf("%s: %v", name, err)

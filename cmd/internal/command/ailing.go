@@ -91,7 +91,7 @@ func curedSince(doc *format.Document) bool {
 	return false
 }
 
-// Limits of what providers take as an image: Anthropic's, the strictest.
+// Limits of images at the strictest provider, Anthropic.
 const (
 	mostImageBytes  = 5 << 20 // of its base64
 	mostImagePixels = 2000    // on a side, in a request with many images

@@ -69,7 +69,7 @@ type newestSession struct {
 	Prune    saving            `json:"prune"`   // the gain of "winnow prune"
 	Compact  saving            `json:"compact"` // the gain of "winnow compact"
 	Open     []inplace.Process `json:"open"`    // agents that may have the session open now
-	// What keeps its agent from going on with it, a sentence; empty if nothing does.
+	// The reason why its agent cannot go on with it, a sentence; empty if there is none.
 	Ailment string `json:"ailment,omitzero"`
 
 	report report.Report

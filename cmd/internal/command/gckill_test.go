@@ -35,7 +35,7 @@ type madeUp struct {
 	text string
 }
 
-// fileState is what a session file must be again.
+// fileState is the state that a session file must have again.
 type fileState struct {
 	hash     string
 	mode     os.FileMode

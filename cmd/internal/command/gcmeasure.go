@@ -44,7 +44,7 @@ type onDisk struct {
 	discover.Shares
 }
 
-// keptBy is what winnow keeps in a folder.
+// keptBy is a folder of winnow's own, with its size.
 type keptBy struct {
 	Path  string `json:"path"`  // the folder, or the store
 	Files int    `json:"files"` // how many originals, archived sessions, or files of the store
@@ -64,7 +64,7 @@ func (o *onDisk) add(f discover.Found, shares discover.Shares, old bool) {
 	o.Shares.Add(shares)
 }
 
-// measureDisk shows the disk space of sessions, and of what winnow keeps.
+// measureDisk shows the disk space of sessions, and of winnow's own folders.
 func measureDisk(ctx context.Context, a *cli.App, f gcFlags, all, old []discover.Found,
 	problems []discover.Problem) error {
 	found := slices.DeleteFunc(all, func(s discover.Found) bool { return !gcWants(s.Project, f) })

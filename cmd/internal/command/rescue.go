@@ -31,7 +31,7 @@ import (
 type rescued struct {
 	Source       string    `json:"source"`          // the session, as a name that other commands take
 	Format       string    `json:"format"`          // name of the format
-	Ailments     []ailment `json:"ailments"`        // what was wrong, each with its cure
+	Ailments     []ailment `json:"ailments"`        // the ailments, each with its cure
 	TokensBefore int       `json:"tokensBefore"`    // tokens of the view before
 	TokensAfter  int       `json:"tokensAfter"`     // tokens of the view afterwards
 	Output       string    `json:"output,omitzero"` // path of the file that was written
@@ -61,9 +61,8 @@ earlier reasoning is refused; a call has no result. It also knows a last line th
 its end, and what "winnow doctor --fix" mends.
 
 The session's file is replaced, and its original kept: "winnow undo SRC --in-place" gives it back to the
-byte. OpenCode's store is never written to: it imports a file, with a fold in the place of what would be
-left out. End the agent first. If nothing is
-wrong, nothing is done (exit code 5).`,
+byte. OpenCode's store is never written to: OpenCode imports a file, in which the past is folded. End the
+agent first. If nothing is wrong, nothing is done (exit code 5).`,
 		Example: `  winnow rescue
   winnow rescue claude-code:
   winnow rescue session.jsonl --dry-run
@@ -159,7 +158,7 @@ func firstLine(text string) string {
 	return visible.Line(first)
 }
 
-// cure does what the ailments of a session ask for, and returns them with what was done.
+// cure cures the ailments of a session, and returns them with their cures.
 func cure(ctx context.Context, a *cli.App, s *source.Session, found []ailment,
 	before report.Report) ([]ailment, error) {
 	var edits []span.Edit
@@ -235,8 +234,8 @@ func foldPast(ctx context.Context, a *cli.App, s *source.Session, x *ailment, be
 	return nil
 }
 
-// foldToFit folds a session so that it fits: as compact does, or further if more than half of what
-// was refused would be left. That was longer than the model takes, whatever is known of the model.
+// foldToFit folds a session so that it fits: as compact does, or further if more than half of the
+// refused prompt would be left. That was longer than the model takes, whatever is known of the model.
 func foldToFit(ctx context.Context, a *cli.App, s *source.Session, x *ailment, before report.Report) error {
 	w := before.Window
 	fits := w.Tokens + w.Overhead
@@ -276,7 +275,7 @@ func foldedMessages(r *pivot.Receipt) string {
 		" folded into a summary"
 }
 
-// show tells what was wrong and what was done. going is the line that resumes.
+// show prints the ailments and their cures. going is the line that resumes.
 func (d *rescued) show(a *cli.App, f *rescueFlags, going string) {
 	for _, x := range d.Ailments {
 		a.Printf("%s\n", visible.Text(sayAilment(x)))
