@@ -58,7 +58,7 @@ func TestCodex_seatIsUsed(t *testing.T) {
 		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
 	s.asked(t, "TERN")
-	if list := s.tell(t, "list", "--json"); !strings.Contains(list, "Through the gateway") {
+	if list := s.tell(t, "ls", "--store", "--json"); !strings.Contains(list, "Through the gateway") {
 		t.Errorf("the gateway has kept no session: %s", list)
 	}
 	t.Logf("%s: asked through the gateway", line)

@@ -166,7 +166,7 @@ func (s *guest) folds(t *testing.T, name string, turn func(t *testing.T, prompt 
 		t.Errorf("%s: after resuming, the request is another one: %.300q, was %.300q", name, resumed[common(live, resumed):],
 			live[common(live, resumed):])
 	}
-	if list := s.tell(t, "list", "--json"); strings.Count(list, `"id"`) != 1 {
+	if list := s.tell(t, "ls", "--store", "--json"); strings.Count(list, `"id"`) != 1 {
 		t.Errorf("%s: the store has not one session: %s", name, list)
 	}
 }
@@ -190,7 +190,7 @@ func (s *guest) undoes(t *testing.T, word string) {
 // id is that of the session in the store.
 func (s *guest) id(t *testing.T) string {
 	t.Helper()
-	id, _, _ := strings.Cut(s.tell(t, "list"), " ")
+	id, _, _ := strings.Cut(s.tell(t, "ls", "--store"), " ")
 	return id
 }
 
@@ -290,10 +290,10 @@ func TestCodex_seat(t *testing.T) {
 		t.Errorf("the results are sent otherwise: %.2000s", sent)
 	}
 	id := s.id(t)
-	if list := s.tell(t, "list"); strings.Count(list, "\n") != 1 {
+	if list := s.tell(t, "ls", "--store"); strings.Count(list, "\n") != 1 {
 		t.Errorf("the store has not one session: %s", list)
 	}
-	handle := regexp.MustCompile(`"handle": ?"(\w+)"`).FindStringSubmatch(s.tell(t, "handles", id, "--json"))
+	handle := regexp.MustCompile(`"handle": ?"(\w+)"`).FindStringSubmatch(s.tell(t, "explain", id, "--handles", "--json"))
 	if handle == nil {
 		t.Fatal("no handle of a result")
 	}
