@@ -108,8 +108,8 @@ func errorText(err jsontext.Value) string {
 	return text
 }
 
-// TornLine is the fault of a file whose last line was not written to its end: what the product
-// appends continues that line, and is lost with it.
+// TornLine is the fault of a file whose last line was not written to its end: the next
+// line that the product appends continues it, and is lost with it.
 func TornLine(d *Document) (Fault, bool) {
 	n := len(d.Damaged)
 	if n == 0 {

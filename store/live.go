@@ -36,8 +36,8 @@ type Live struct {
 	Resent bool `json:"resent,omitzero"` // it was refused with an edit, and sent once more without
 	Beside bool `json:"beside,omitzero"` // it belongs to no conversation: for a title and the like
 	Warm   bool `json:"warm,omitzero"`   // it only kept the provider's cache, for nobody who asked
-	// Bridged is how much of Otherwise is for writing what was sent, which the cache would have
-	// forgotten had it not been kept.
+	// Bridged is how much of Otherwise is for writing the prompt to the cache again, had
+	// winnow not kept it there.
 	Bridged float64 `json:"bridged,omitzero"`
 	// Rewritten is how many tokens were written to the provider's cache again because of what was
 	// decided before the request.

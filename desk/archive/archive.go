@@ -20,7 +20,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofrs/flock"
 
 	"github.com/winnowhq/winnow/desk/discover"
@@ -132,16 +131,7 @@ func read(receipt string) (Session, error) {
 	return s, nil
 }
 
-func (s Session) save() error {
-	text, err := json.Marshal(s.Receipt, jsontext.AllowInvalidUTF8(true), jsontext.WithIndent("  "))
-	if err != nil {
-		return err
-	}
-	return plainfile.Replace(s.receipt, func(f *os.File) error {
-		_, err := f.Write(append(text, '\n'))
-		return errors.Join(err, f.Sync())
-	})
-}
+func (s Session) save() error { return inplace.SaveReceipt(s.receipt, s.Receipt) }
 
 // ErrBusy is the error of an archive that another process changes.
 var ErrBusy = errors.New("another winnow works on the archive")

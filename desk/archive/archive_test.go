@@ -348,7 +348,7 @@ func TestOpen_oneAtATime(t *testing.T) {
 	release()
 }
 
-// Whatever is in a receipt or a compressed file, listing and bringing back end with an error or with
+// Whichever bytes a receipt or a compressed file has, listing and bringing back end with an error or with
 // the file that the receipt describes.
 func FuzzRestore(f *testing.F) {
 	f.Add([]byte(`{"source":"x"}`), []byte("\x28\xb5\x2f\xfd"))

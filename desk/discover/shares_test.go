@@ -75,7 +75,7 @@ func TestShares_countsBytes(t *testing.T) {
 	}
 }
 
-// Whatever is in a file, no share is larger than the file.
+// Whichever bytes a file has, no share is larger than the file.
 func FuzzShares(f *testing.F) {
 	f.Add([]byte(record("2", "progress", `"data":{}`)))
 	f.Add([]byte(record("3", "user", picture+strings.Repeat("A", 2000)+`"}}]}`)))

@@ -189,12 +189,15 @@ func (o Original) Verify() (bool, error) {
 	return hash == o.Hash, err
 }
 
-func (o Original) save() error {
-	text, err := json.Marshal(o.Receipt, jsontext.AllowInvalidUTF8(true), jsontext.WithIndent("  "))
+func (o Original) save() error { return SaveReceipt(o.receipt, o.Receipt) }
+
+// SaveReceipt writes a receipt as JSON. The file is on the disk when it returns, whole or not at all.
+func SaveReceipt(path string, receipt any) error {
+	text, err := json.Marshal(receipt, jsontext.AllowInvalidUTF8(true), jsontext.WithIndent("  "))
 	if err != nil {
 		return err
 	}
-	return plainfile.Replace(o.receipt, func(f *os.File) error {
+	return plainfile.Replace(path, func(f *os.File) error {
 		_, err := f.Write(append(text, '\n'))
 		return errors.Join(err, f.Sync())
 	})

@@ -30,7 +30,7 @@ type agent struct {
 	up    *llmtest.Server
 	queue []llmtest.Call // what the upstream asks for, a call a request; then it is done
 	usage *session.Usage // what it reports with its next answer, if not what it counts
-	think string         // what it thinks before each answer
+	think string         // its reasoning before each answer
 
 	// arrived is called with each request for a call, if it is not nil. Requests may come again then:
 	// each is answered as it was before.

@@ -146,7 +146,7 @@ func (c *clock) due(until time.Time) (first *timer) {
 	return first
 }
 
-// pass lets time pass: what is due in it is called, one after the other.
+// pass lets time pass, and calls the timers that are due, one after the other.
 func (c *clock) pass(d time.Duration) {
 	until := c.Now().Add(d)
 	for t := c.due(until); t != nil; t = c.due(until) {

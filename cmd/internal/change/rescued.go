@@ -69,7 +69,7 @@ func undoRescue(ctx context.Context, s *source.Session, kept inplace.Original, n
 	return nil
 }
 
-// graftedOnto is a file with lines that were appended to what was made of it.
+// graftedOnto is a file with the lines that were appended to the new version of it.
 func graftedOnto(s *source.Session, lines, before []byte) ([]byte, error) {
 	f, err := all.Named(s.Doc.Format)
 	if err != nil {

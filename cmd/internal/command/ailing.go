@@ -20,10 +20,10 @@ import (
 type ailment struct {
 	// "too-long", "compaction", "loop", "image", "thinking", "unpaired" or a code of "doctor".
 	Code     string `json:"code"`
-	What     string `json:"what"`              // what is wrong, a sentence
+	What     string `json:"what"`              // the fault, a sentence
 	Sentence string `json:"sentence,omitzero"` // the words of the product or of the provider
 	Line     int    `json:"line,omitzero"`     // the line of the file that is mended
-	Cure     string `json:"cure"`              // what is done about it, a sentence
+	Cure     string `json:"cure"`              // the cure, a sentence
 
 	edits    []span.Edit    // of the file
 	elisions []rule.Elision // of the view
@@ -40,7 +40,7 @@ var whatAils = map[string]string{
 	format.Unpaired: "a call has no result or a result has no call, so every turn is refused",
 }
 
-// ailmentsOf finds what keeps a product from going on with a session: the faults of its file, and
+// ailmentsOf finds the reasons why a product cannot go on with a session: the faults of its file, and
 // the error with which its newest turn ended. An error whose cause is left out already is none.
 func ailmentsOf(doc *format.Document) (found []ailment) {
 	for _, f := range output.Faults(doc) {

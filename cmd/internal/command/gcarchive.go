@@ -92,7 +92,7 @@ func runArchive(ctx context.Context, a *cli.App, f gcFlags, old []discover.Found
 	return nil
 }
 
-// archive archives sessions, and returns what went wrong.
+// archive archives sessions, and returns the failures.
 func (doc *archiving) archive(ctx context.Context, a *cli.App, kept archive.Archive,
 	old []discover.Found) (failed []error, err error) {
 	release, left, err := kept.Open()

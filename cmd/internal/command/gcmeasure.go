@@ -124,7 +124,7 @@ func largestFirst(sums map[onDisk]*onDisk) []onDisk {
 	return list
 }
 
-// addKept adds up what winnow keeps.
+// addKept adds up winnow's own folders.
 func (doc *collected) addKept(a *cli.App) error {
 	room, err := output.Room(a)
 	if err != nil {

@@ -212,7 +212,7 @@ func cure(ctx context.Context, a *cli.App, s *source.Session, found []ailment,
 	return found, nil
 }
 
-// foldPast folds what an ailment would leave out. OpenCode imports a compaction into a session that
+// foldPast folds the parts that an ailment would leave out. OpenCode imports a compaction into a session that
 // it has, but no marks.
 func foldPast(ctx context.Context, a *cli.App, s *source.Session, x *ailment, before report.Report) error {
 	least := before.Window.Tokens / 8

@@ -39,14 +39,14 @@ func codexSays(content, refusal string) string {
 `, content, refusal)
 }
 
-// TestRescue: what a product wrote when it could not go on is found by doctor, cured once, and
+// TestRescue: the error of a product that could not go on is found by doctor, cured once, and
 // undone to the byte.
 func TestRescue(t *testing.T) {
 	sequential(t)
 	const said, asked = `[{"type":"text","text":"Go on."}]`, `[{"type":"input_text","text":"Go on."}]`
 	for _, c := range []struct {
 		name, file, more, code, cure string
-		gone                         string // what the view no longer has
+		gone                         string // no longer in the view
 	}{
 		{"claude/too long", "claude.jsonl", claudeSays(said, "Prompt is too long"), "too-long", "folded", "keeper keeper"},
 		{"claude/loop", "claude.jsonl", claudeSays(said, "Autocompact is thrashing: the context refilled to the limit"),
@@ -131,7 +131,7 @@ func TestRescue_healthySessionsAreLeft(t *testing.T) {
 	d.run("rescue", sick).wants(t, cli.ExitNothing, "no change of the session cures")
 }
 
-// TestRescue_undoneAfterMoreTurns: the lines that came since stay behind what was there before.
+// TestRescue_undoneAfterMoreTurns: the lines that came since follow the lines from before.
 func TestRescue_undoneAfterMoreTurns(t *testing.T) {
 	sequential(t)
 	d := newDesk(t)

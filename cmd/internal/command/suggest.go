@@ -65,7 +65,7 @@ func commandsFor(a *cli.App, n *newestSession, r resumption) []suggestion {
 		what: "open its page in a browser"})
 }
 
-// foldCommand is the command that compacts a session so that its product goes on with what is left,
+// foldCommand is the command that compacts a session so that its product goes on with the rest,
 // "" if there is nothing to fold.
 func foldCommand(n *newestSession, word string) string {
 	switch {
