@@ -16,7 +16,7 @@ type codex struct{}
 func (codex) Name() string { return "codex" }
 
 func (codex) Versions() Versions {
-	return Versions{Program: "codex", Tried: []string{"0.169.0"}}
+	return Versions{Program: "codex", Tried: []string{"0.169.0", "0.171.0"}}
 }
 
 func (codex) folder(p Place) string {
