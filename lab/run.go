@@ -187,6 +187,8 @@ type promptState struct {
 	// entries are the sizes of the beginnings of a prompt that the cache has: where requests ended.
 	entries  []int
 	pictured bool // an image or a document was sent
+	// idle is how long nothing asked for the prompt before the step, not even to keep it in the cache.
+	idle time.Duration
 }
 
 // hiddenItems is what is not sent, and what came back of it.

@@ -11,10 +11,13 @@ import (
 // takes. r.terms are still those of the step before.
 func (r *run) warm(k int) bool {
 	cold := r.trace.cold(k, r.rates, r.opts.Idle)
-	if k == 0 || r.setup.KeepWarm <= 0 || !r.keepable() {
+	if r.idle = r.trace.idle(k, r.opts.Idle); k == 0 || r.setup.KeepWarm <= 0 || !r.keepable() {
 		return !cold
 	}
-	kept := r.trace.steps[k-1].calls && r.keep(r.trace.idle(k, r.opts.Idle))
+	if r.trace.steps[k-1].calls {
+		r.idle = r.keep(r.idle)
+	}
+	kept := r.trace.steps[k-1].calls && r.idle <= r.terms.Lifetime
 	if !cold || !kept || r.rates[k].Lifetime <= 0 || r.trace.answers(k) != r.trace.answers(k-1) {
 		return !cold
 	}
@@ -28,7 +31,7 @@ func (r *run) unsure(k int) bool {
 	if k == 0 || r.opts.Unsure <= 0 {
 		return false
 	}
-	beyond := r.trace.idle(k, r.opts.Idle) - r.rates[k-1].Lifetime
+	beyond := r.idle - r.rates[k-1].Lifetime
 	return r.rates[k-1].Lifetime > 0 && 0 < beyond && beyond <= r.opts.Unsure
 }
 
@@ -46,20 +49,19 @@ func (r *run) left() {
 }
 
 // keep bills the requests that keep the provider's cache during a pause, as the gateway sends them:
-// each repeats the newest request, for one token of an answer. It reports whether the cache is warm
-// when the pause ends.
+// each repeats the newest request, for one token of an answer. It returns how long the pause lasts
+// after the last of them.
 //
 // Where something was left out or folded since that request, the next one begins differently, and
 // none is sent.
-func (r *run) keep(pause time.Duration) bool {
+func (r *run) keep(pause time.Duration) (rest time.Duration) {
 	lull := schedule.CacheKeepAlive{Lifetime: r.terms.Lifetime}
 	if r.kept < r.sent || r.sent < max(1, r.terms.MinPrefix) {
-		return pause <= lull.Lifetime
+		return pause
 	}
 	read, write, output := r.terms.at(r.sent)
 	lull.Read, lull.Write = read, write
-	rest := pause
-	for ; rest > lull.After() && lull.Repeats < r.setup.KeepWarm && lull.Pays(); rest -= lull.After() {
+	for rest = pause; rest > lull.After() && lull.Repeats < r.setup.KeepWarm && lull.Pays(); rest -= lull.After() {
 		lull.Repeats++
 		r.out.Warm++
 		r.out.Bill.Warm += float64(r.sent)*read + output
@@ -67,7 +69,7 @@ func (r *run) keep(pause time.Duration) bool {
 		r.out.Tokens.Cached += r.sent
 		r.out.Tokens.Output++
 	}
-	return rest <= lull.Lifetime
+	return rest
 }
 
 // keepable reports whether the gateway could keep the cache of the session's model: one of which
