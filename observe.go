@@ -53,23 +53,39 @@ type Outcome struct {
 // spent is written down with it, in the same transaction: requests beside the step; and one of the
 // kind "step" with Live, which tells more of the step itself.
 func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, spent ...store.Spend) (Outcome, error) {
+	out, _, err := e.observe(ctx, id, nil, usage, spent)
+	return out, err
+}
+
+// observe is Observe, of a step whose message is still to be appended if said is not nil.
+func (e *Engine) observe(ctx context.Context, id string, said *session.Message, usage session.Usage,
+	spent []store.Spend) (Outcome, bool, error) {
 	var out Outcome
 	var plan policy.Decision
 	var tries int
-	var written []store.Spend
+	var recorded []store.Spend
+	written := false
 	err := e.change(ctx, "observe", id, func(l *live) (store.Change, error) {
 		at := lastStep(l.log)
-		if at < 0 {
+		if said == nil && at < 0 {
 			return store.Change{}, fail(BadInput, "observe", id, "append the step's message first",
 				"no assistant message to report for")
 		}
-		m := l.log[at]
-		cost, priced := l.model.Cost(bill.Usage(usage))
+		var m session.Message
+		answers := l.model
+		if said == nil {
+			m = l.log[at]
+		} else if m = *said; session.Index(l.log, m.ID) >= 0 {
+			return store.Change{}, inLog(id, m.ID)
+		} else {
+			answers = e.readerAfter(l.model, &m)
+		}
+		cost, priced := answers.Cost(bill.Usage(usage))
 		m.Tokens = &usage
 		if m.Cost == nil && priced {
 			m.Cost = &cost
 		}
-		step := store.Spend{Time: millis(e.config.Now()), Kind: "step", Message: m.ID, Model: l.model.String(),
+		step := store.Spend{Time: millis(e.config.Now()), Kind: "step", Message: m.ID, Model: answers.String(),
 			Usage: usage, Cost: cost}
 		beside := slices.DeleteFunc(slices.Clone(spent), func(s store.Spend) bool {
 			own := s.Kind == "step" && s.Live != nil
@@ -78,14 +94,20 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 			}
 			return own
 		})
-		written = append(beside, step)
-		c := store.Change{Spend: written}
-		if was := &l.log[at]; m.Cost != was.Cost || !reflect.DeepEqual(m.Tokens, was.Tokens) {
+		recorded = append(beside, step)
+		c := store.Change{Spend: recorded}
+		if said != nil {
+			c.Append = []session.Message{m}
+		} else if was := &l.log[at]; m.Cost != was.Cost || !reflect.DeepEqual(m.Tokens, was.Tokens) {
 			c.Update = []session.Message{m} // else it came with its usage
 		}
 		return c, nil
 	}, func(l *live) {
-		e.emitSpent(id, written)
+		written = true
+		if said != nil {
+			e.joined(l, said)
+		}
+		e.emitSpent(id, recorded)
 		if doubt := e.policy.Budget.Doubt(l.model); doubt != "" && !l.warned {
 			l.warned = true
 			e.emit(id, Event{Type: BudgetWarning, Text: doubt})
@@ -110,7 +132,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 		tries = l.turn.folds
 	})
 	if err != nil {
-		return out, err
+		return out, written, err
 	}
 	if out.Prepare && e.config.NoteWanted {
 		if err := e.noteWanted(ctx, id); err != nil {
@@ -130,27 +152,27 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 			trigger = "threshold"
 		}
 		if out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger, nil); err != nil {
-			return out, err
+			return out, true, err
 		}
 	}
 	if !plan.Fold {
-		return out, nil
+		return out, true, nil
 	}
 	if tries > 2 {
-		return out, e.noMoreAttempts(ctx, id, out.Verdict.Total, out.Verdict.Usable)
+		return out, true, e.noMoreAttempts(ctx, id, out.Verdict.Total, out.Verdict.Usable)
 	}
 	if !plan.Pays && e.config.Queue && e.policy.Pivot.SummaryAlone {
 		out.Queued, err = e.schedule(ctx, id, CompactOptions{Auto: true})
-		return out, err
+		return out, true, err
 	}
 	if !plan.Pays {
 		out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, "threshold")
-		return out, err
+		return out, true, err
 	}
 	if out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, "pays"); err != nil {
-		return out, e.postponeFold(ctx, id, &out, err)
+		return out, true, e.postponeFold(ctx, id, &out, err)
 	}
-	return out, nil
+	return out, true, nil
 }
 
 // postponeFold is for a fold that was to pay and failed. Nothing forces it: where there was nothing

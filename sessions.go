@@ -129,13 +129,18 @@ func (e *Engine) setOwn(ctx context.Context, id string, members map[string]jsont
 }
 
 func (e *Engine) addSpent(ctx context.Context, id string, spent []store.Spend) error {
+	e.timed(spent)
+	charged := func(*live) (store.Change, error) { return store.Change{Spend: spent}, nil }
+	return e.change(ctx, "charge", id, charged, func(*live) { e.emitSpent(id, spent) })
+}
+
+// timed fills in when something was spent.
+func (e *Engine) timed(spent []store.Spend) {
 	for i := range spent {
 		if spent[i].Time == 0 {
 			spent[i].Time = millis(e.config.Now())
 		}
 	}
-	charged := func(*live) (store.Change, error) { return store.Change{Spend: spent}, nil }
-	return e.change(ctx, "charge", id, charged, func(*live) { e.emitSpent(id, spent) })
 }
 
 func (e *Engine) keep(ctx context.Context, id, part, text string) error {
