@@ -86,9 +86,12 @@ func (m mode) run(t testing.TB, trace *lab.Trace, p llmtest.Protocol) (billed, f
 
 // known are recorded sessions whose bill without folds is further from the forecast, and by which
 // share at most; why, docs/economics.md says. They fill the window, and the client has no summary of
-// its own.
+// its own. One with folds has one a step earlier than forecast; it counts in the sum (ok is false).
 func known(name string) (share float64, ok bool) {
 	if *folds {
+		if strings.Contains(name, "8eb5929b") {
+			return 0.011, false
+		}
 		return 0, false
 	}
 	shares := map[string]float64{"8eb5929b": 0.03, "s006": 0.05, "s025": 0.03, "s027": 0.05}
