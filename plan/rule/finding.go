@@ -29,13 +29,6 @@ type shown struct {
 	factor float64  // of the counter when it was counted
 }
 
-// shownKey is what ProposeAnew shows something in place of.
-type shownKey struct {
-	rule  string
-	field Field
-	item  *Item
-}
-
 // current reports whether it is what would be shown now.
 func (s *shown) current(w Window) bool {
 	return s != nil && s.names == w.Handles && s.begins == w.opening() && s.factor == w.Facts.factor
@@ -112,41 +105,21 @@ func (w Window) each(all []*Finding, do func(*Finding)) {
 	spread(len(all), func(at int) { do(all[at]) })
 }
 
-// ProposeAnew is Propose for a rule that remembers nothing and finds all of it anew each time: what
-// is shown in place of something is still written once.
-func (w Window) ProposeAnew(name string, age Age, all []*Finding, show func(*Finding) string) Found {
-	var open, fresh []*Finding
-	for _, f := range all {
-		if f.Item.LeftOut(f.Field) {
-			continue
-		}
-		if f.shown = w.timeline.shown[shownKey{name, f.Field, f.Item}]; !f.shown.current(w) {
-			fresh = append(fresh, f)
-		}
-		open = append(open, f)
-	}
-	found := w.Propose(name, age, open, show)
-	for _, f := range fresh {
-		w.timeline.shown[shownKey{name, f.Field, f.Item}] = f.shown
-	}
-	return found
+// A Follower reads the items of a window once each, in their order, and keeps what it found.
+type Follower interface {
+	Read(x *Item)
+	Found() []*Finding // only grows
 }
 
-// once is what a pure function found on a timeline of this many items.
-type once struct {
-	items int
-	found []*Finding
-}
+// follower is a Follower on a timeline.
+type follower struct{ Follower }
 
-// Once is what a function of the items of a window finds, called by its name. Programs that ask for
-// the same in one window share it.
-func (w Window) Once(name string, find func(Window) []*Finding) []*Finding {
-	o, ok := w.timeline.once[name]
-	if !ok || o.items != len(w.timeline.items) {
-		o = once{len(w.timeline.items), find(w)}
-		w.timeline.once[name] = o
-	}
-	return o.found
+func (f follower) read(x *Item) { f.Read(x) }
+
+// Follow has a rule's follower read what is new in a window, and returns those of its findings that
+// are not left out yet. The key is the rule, a pointer. The window was read.
+func (w Window) Follow(key any, fresh func() Follower) []*Finding {
+	return w.open(grow(w, key, func() follower { return follower{fresh()} }).Found())
 }
 
 // together is what several looks found, one behind the other.

@@ -49,10 +49,8 @@ type timeline struct {
 	grown  map[any]*growing // results of rules that read it
 	lock   sync.Mutex       // of grown
 	open   map[any]any      // *open of a list, by what the list is known by
-	shown  map[shownKey]*shown
-	ledger Ledger // of which the items are marked
-	once   map[string]once
-	named  int // how many of the messages that were read have names by Facts.handles
+	ledger Ledger           // of which the items are marked
+	named  int              // how many of the messages that were read have names by Facts.handles
 }
 
 // stock is where new values are taken from. They are made some at a time.
@@ -91,7 +89,7 @@ func (f *Facts) timeline(messages []session.Message) *timeline {
 	t, settled := f.current, settled(messages)
 	if t == nil || f.stale || len(t.read) > settled || !t.continues(messages) {
 		t = &timeline{facts: f, byPart: make(map[string]*Item, settled), grown: map[any]*growing{},
-			open: map[any]any{}, once: map[string]once{}, shown: map[shownKey]*shown{}}
+			open: map[any]any{}}
 		f.current, f.stale = t, false
 	}
 	if more := settled - len(t.read); more >= Noticed {

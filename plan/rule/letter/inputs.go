@@ -15,30 +15,43 @@ type On struct{ Files, URLs, Queries, Snapshots, Retries bool }
 // Inputs is S002 1, the input leak fix: the arguments of a call that a newer one supersedes, by
 // whatever strategy is on, are stripped to metadata.
 func Inputs(on On) rule.Rule {
-	return &program{"inputs", rule.Age{}, on.inputs, func(f *rule.Finding) string { return metadata(f.Item) }}
+	return &program{"inputs", rule.Age{}, on.follow, func(f *rule.Finding) string { return metadata(f.Item) }}
 }
 
-func (on On) inputs(w rule.Window) (found []*rule.Finding) {
-	var all []*rule.Finding
+// inputs follows what the strategies that are on supersede.
+type inputs struct {
+	findings
+	strategies []rule.Follower
+	known      map[*rule.Item]bool
+}
+
+func (on On) follow() rule.Follower {
+	f := &inputs{known: map[*rule.Item]bool{}}
 	for _, s := range []struct {
-		on   bool
-		find func(rule.Window) []*rule.Finding
+		on     bool
+		follow func() rule.Follower
 	}{
-		{on.Files, files}, {!on.Files, writes}, {on.URLs, urls}, {on.Queries, queries}, {on.Snapshots, snapshots},
-		{on.Retries, retries},
+		{on.Files, newFiles}, {!on.Files, newWrites}, {on.URLs, newURLs}, {on.Queries, newQueries},
+		{on.Snapshots, newSnapshots}, {on.Retries, newRetries},
 	} {
 		if s.on {
-			all = append(all, s.find(w)...)
+			f.strategies = append(f.strategies, s.follow())
 		}
 	}
-	known := map[*rule.Item]bool{}
-	for _, f := range inOrder(all) {
-		if !known[f.Item] && !f.Item.LeftOut(rule.Input) {
-			found = append(found, &rule.Finding{Item: f.Item, Field: rule.Input, By: f.By, Why: f.Why, Unsent: true})
+	return f
+}
+
+func (f *inputs) Read(x *rule.Item) {
+	for _, s := range f.strategies {
+		before := len(s.Found())
+		s.Read(x)
+		for _, old := range s.Found()[before:] {
+			if !f.known[old.Item] {
+				f.known[old.Item] = true
+				f.add(&rule.Finding{Item: old.Item, Field: rule.Input, By: old.By, Why: old.Why, Unsent: true})
+			}
 		}
-		known[f.Item] = true
 	}
-	return found
 }
 
 // identifying are the arguments that say what a call was about: they stay, however long.

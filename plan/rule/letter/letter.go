@@ -1,15 +1,11 @@
 // Package letter holds the pruning programs of the seeds as the seeds write them: the backward scan
-// (S000) and the ten strategies (S002). Each looks at the whole log anew and remembers nothing;
-// what several of them ask for is found once (rule.Window.Once).
+// (S000) and the ten strategies (S002).
 //
 // They are here for comparison, and for users who ask for the letter. Package rule has the sound
 // forms.
 package letter
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/winnowhq/winnow/plan/rule"
 )
 
@@ -18,10 +14,10 @@ const Superseded = rule.Superseded
 
 // program is one strategy: what it finds in a window, and what it shows in place of it.
 type program struct {
-	name string
-	age  rule.Age
-	find func(rule.Window) []*rule.Finding
-	show func(*rule.Finding) string
+	name   string
+	age    rule.Age
+	follow func() rule.Follower
+	show   func(*rule.Finding) string
 }
 
 // Name of the strategy.
@@ -30,12 +26,37 @@ func (p *program) Name() string { return p.name }
 // Find runs the program.
 func (p *program) Find(w rule.Window) rule.Found {
 	w = w.Read()
-	return w.ProposeAnew(p.name, p.age, p.find(w), p.show)
+	return w.Propose(p.name, p.age, w.Follow(p, p.follow), p.show)
+}
+
+// findings are those of a follower.
+type findings []*rule.Finding
+
+// Found are all of them.
+func (f *findings) Found() []*rule.Finding { return *f }
+
+func (f *findings) add(found *rule.Finding) { *f = append(*f, found) }
+
+// single follows items that are found or not by themselves.
+type single struct {
+	findings
+	find func(*rule.Item) *rule.Finding // nil: none
+}
+
+func (s *single) Read(x *rule.Item) {
+	if f := s.find(x); f != nil {
+		s.add(f)
+	}
+}
+
+// each is a program that looks at each item by itself.
+func each(name string, age rule.Age, find func(*rule.Item) *rule.Finding, show func(*rule.Finding) string) rule.Rule {
+	return &program{name, age, func() rule.Follower { return &single{find: find} }, show}
 }
 
 // supersede is a program whose findings are shown as superseded.
-func supersede(name string, find func(rule.Window) []*rule.Finding) rule.Rule {
-	return &program{name, rule.Age{}, find, func(*rule.Finding) string { return Superseded }}
+func supersede(name string, follow func() rule.Follower) rule.Rule {
+	return &program{name, rule.Age{}, follow, func(*rule.Finding) string { return Superseded }}
 }
 
 // superseded is the result of an older call that newer ones make redundant.
@@ -45,38 +66,33 @@ func superseded(old *rule.Item, why string, by ...*rule.Item) *rule.Finding {
 
 // latest finds the calls that a newer one of the same key makes redundant. Calls of one step are as
 // new as each other. A key of "" is of calls that the program does not look at.
-func latest(w rule.Window, why string, key func(*rule.Item) string) []*rule.Finding {
-	return w.Once(why, func(w rule.Window) []*rule.Finding { return newest(w, why, key) })
+type latest struct {
+	findings
+	why  string
+	key  func(*rule.Item) string
+	open map[string][]*rule.Item
 }
 
-func newest(w rule.Window, why string, key func(*rule.Item) string) (found []*rule.Finding) {
-	open := map[string][]*rule.Item{}
-	for _, x := range w.Items() {
-		k := ""
-		if x.Call != nil {
-			k = key(x)
-		}
-		if k == "" {
-			continue
-		}
-		olds := open[k]
-		var same []*rule.Item
-		for _, old := range olds {
-			if rule.SameStep(old, x) {
-				same = append(same, old)
-			} else {
-				found = append(found, superseded(old, why, x))
-			}
-		}
-		open[k] = append(append(olds[:0], x), same...)
+func newLatest(why string, key func(*rule.Item) string) func() rule.Follower {
+	return func() rule.Follower { return &latest{why: why, key: key, open: map[string][]*rule.Item{}} }
+}
+
+func (l *latest) Read(x *rule.Item) {
+	if x.Call == nil {
+		return
 	}
-	return found
-}
-
-// inOrder sorts findings by when they were superseded.
-func inOrder(found []*rule.Finding) []*rule.Finding {
-	slices.SortStableFunc(found, func(a, b *rule.Finding) int {
-		return cmp.Compare(a.By[len(a.By)-1].At, b.By[len(b.By)-1].At)
-	})
-	return found
+	k := l.key(x)
+	if k == "" {
+		return
+	}
+	olds := l.open[k]
+	var same []*rule.Item
+	for _, old := range olds {
+		if rule.SameStep(old, x) {
+			same = append(same, old)
+		} else {
+			l.add(superseded(old, l.why, x))
+		}
+	}
+	l.open[k] = append(append(olds[:0], x), same...)
 }
