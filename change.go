@@ -46,23 +46,6 @@ func Extend(ctx context.Context, e *Engine, id string, still func(log []session.
 	return e.grow(ctx, "append", id, still, updated, added, nil)
 }
 
-// Said is [Engine.Append] of one message and [Engine.Amend] with Spent in one transaction.
-func Said(ctx context.Context, e *Engine, id string, m session.Message, spent []store.Spend) error {
-	e.timed(spent)
-	return e.grow(ctx, "append", id, nil, nil, []session.Message{m}, spent)
-}
-
-// Answered is [Engine.Append] of a step's message and [Engine.Observe] of its usage in one
-// transaction. appended reports whether that was written: a fold that follows may fail all the same.
-func Answered(ctx context.Context, e *Engine, id string, m session.Message, usage session.Usage, spent ...store.Spend,
-) (out Outcome, appended bool, err error) {
-	added := []session.Message{m}
-	if err := e.complete(id, added); err != nil {
-		return Outcome{}, false, err
-	}
-	return e.observe(ctx, id, &ownParts(added)[0], usage, spent)
-}
-
 // grow updates and appends messages. Missing ids and times are filled in.
 func (e *Engine) grow(ctx context.Context, op, id string, still func(log []session.Message) bool,
 	updated, added []session.Message, spent []store.Spend) error {
@@ -382,4 +365,13 @@ func keysOf(elisions []rule.Elision) []rule.Key {
 		keys[i] = el.Key()
 	}
 	return keys
+}
+
+// timed fills in when something was spent.
+func (e *Engine) timed(spent []store.Spend) {
+	for i := range spent {
+		if spent[i].Time == 0 {
+			spent[i].Time = millis(e.config.Now())
+		}
+	}
 }

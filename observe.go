@@ -57,6 +57,23 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 	return out, err
 }
 
+// Answered is [Engine.Append] of a step's message and [Engine.Observe] of its usage in one
+// transaction; without a usage [Engine.Append] and [Engine.Amend] with Spent. appended reports
+// whether that was written: a fold that follows may fail all the same.
+func Answered(ctx context.Context, e *Engine, id string, m session.Message, usage *session.Usage, spent ...store.Spend,
+) (out Outcome, appended bool, err error) {
+	added := []session.Message{m}
+	if usage == nil {
+		e.timed(spent)
+		err := e.grow(ctx, "append", id, nil, nil, added, spent)
+		return Outcome{}, err == nil, err
+	}
+	if err := e.complete(id, added); err != nil {
+		return Outcome{}, false, err
+	}
+	return e.observe(ctx, id, &ownParts(added)[0], *usage, spent)
+}
+
 // observe is Observe, of a step whose message is still to be appended if said is not nil.
 func (e *Engine) observe(ctx context.Context, id string, said *session.Message, usage session.Usage,
 	spent []store.Spend) (Outcome, bool, error) {
@@ -288,31 +305,6 @@ func (e *Engine) foldNow(ctx context.Context, id string, plan policy.Decision, o
 	}
 	out.Refusals = append(out.Refusals, rule.Refusal{Code: CodeOf(err), Reason: "the window overflows: " + reason(err)})
 	return nil
-}
-
-// EndTurn says that the loop ended a turn: old tool outputs are pruned if it is worth it (S001
-// phase 2).
-func (e *Engine) EndTurn(ctx context.Context, id string) (Outcome, error) {
-	return e.prune(ctx, id, policy.Occasion{TurnEnded: true}, "turn")
-}
-
-// Prune prunes on demand. Where compaction.prune is off it does nothing, as S001's prune, and has
-// the refusal Disabled; force prunes all the same.
-func (e *Engine) Prune(ctx context.Context, id string, force bool) (Outcome, error) {
-	return e.prune(ctx, id, policy.Occasion{PruneAsked: true, PruneForced: force, TurnEnded: true}, "manual")
-}
-
-func (e *Engine) prune(ctx context.Context, id string, o policy.Occasion, trigger string) (Outcome, error) {
-	var plan policy.Decision
-	err := e.locked(ctx, "prune", id, func(l *live) { plan = e.policy.Plan(l.plannerState(), o) })
-	if err != nil {
-		return Outcome{}, err
-	}
-	out := Outcome{Refusals: plan.Refusals}
-	if len(plan.Commit) > 0 {
-		out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger, nil)
-	}
-	return out, err
 }
 
 // Rejected tells that the provider refused the view as too long, whatever the numbers said. The

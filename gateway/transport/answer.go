@@ -186,7 +186,7 @@ func (t *Transport) said(ctx context.Context, x *exchange, r *result, alone bool
 		err = t.engine.Append(ctx, l.id, m)
 	case t.decides(ctx, x, r, alone):
 		var out winnow.Outcome
-		out, r.written, err = winnow.Answered(ctx, t.engine, l.id, m, r.usage, r.spent...)
+		out, r.written, err = winnow.Answered(ctx, t.engine, l.id, m, &r.usage, r.spent...)
 		if r.written {
 			l.open, l.chain = &m, append(l.chain, digest{})
 			r.err = t.ended(ctx, x, r.usage, out, err)
@@ -194,9 +194,7 @@ func (t *Transport) said(ctx context.Context, x *exchange, r *result, alone bool
 		}
 	default:
 		x.charged(r, true)
-		if err = winnow.Said(ctx, t.engine, l.id, m, r.spent); err == nil {
-			r.written = true
-		}
+		_, r.written, err = winnow.Answered(ctx, t.engine, l.id, m, nil, r.spent...)
 	}
 	if err != nil {
 		return err
