@@ -39,6 +39,10 @@ func serve(t *testing.T, c *client) *served {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	command := exec.CommandContext(ctx, c.bin, "serve", "--port", "0", "--print-logs")
+	if len(c.through) > 0 {
+		command.Path = c.through[0]
+		command.Args = c.starts("serve", "--port", "0", "--print-logs").Args
+	}
 	command.Dir = c.Project
 	command.Env = append([]string{"HOME=" + c.Home, "PATH=" + os.Getenv("PATH"), "TERM=dumb"}, c.Env...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }

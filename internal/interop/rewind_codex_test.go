@@ -4,6 +4,7 @@ package interop
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -29,9 +30,7 @@ type appServer struct {
 // serveCodex starts the app server. It ends with the test, or when it is stopped.
 func serveCodex(t *testing.T, c *client) (s *appServer, stop func()) {
 	t.Helper()
-	cmd := exec.Command(c.bin, "app-server")
-	cmd.Dir = c.Project
-	cmd.Env = append([]string{"HOME=" + c.Home, "PATH=" + filepath.Dir(c.bin) + ":" + os.Getenv("PATH")}, c.Env...)
+	cmd := c.starts("app-server")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -173,18 +172,7 @@ func TestCodex_forksAndRevertsAfterAFold(t *testing.T) {
 				a.restores(t, saved)
 				a.up.Forget()
 				s, stop := serveCodex(t, a.client)
-				turns := s.resumes(thread)
-				if len(turns) != len(past) {
-					t.Fatalf("the thread has %d turns", len(turns))
-				}
-				on := thread
-				switch {
-				case fork:
-					made := s.call("thread/fork", map[string]any{"threadId": thread, "lastTurnId": turns[c.at-1]})
-					on = wire.ValueOf(made).Get("thread").Get("id").String()
-				case c.at < len(past):
-					s.call("thread/revert", map[string]any{"threadId": thread, "beforeTurnId": turns[c.at]})
-				}
+				on := codexGoes(t, s, thread, c.at, fork)
 				s.says(on, "And now, OKAPI?")
 				stop()
 				asked := a.asked(t, "OKAPI")
@@ -194,9 +182,67 @@ func TestCodex_forksAndRevertsAfterAFold(t *testing.T) {
 					first = 2
 				}
 				remembers(t, asked, summary, []int{1, 2, 3, 4, 5, 6}[first:c.at]...)
+				if c.at == 1 {
+					return // too little to fold
+				}
+
+				// The file has the new turn alone, and names what it goes on from.
+				now := codexNewest(t, a.client)
+				before := readFile(t, now)
+				w.inPlace(t, "compact", now)
+				w.inPlace(t, "undo", now)
+				if !bytes.Equal(before, readFile(t, now)) {
+					t.Error("undone, the file is another one")
+				}
+				w.inPlace(t, "compact", now)
+				a.up.Forget()
+				s, stop = serveCodex(t, a.client)
+				s.resumes(on)
+				s.says(on, "And then, LEMUR?")
+				stop()
+				asked = a.asked(t, "LEMUR")
+				codexPaired(t, asked)
+				if n := holds(t, asked, c.at); n == 0 {
+					t.Error("no turn is folded")
+				}
+				checkContains(t, asked, true, "And now, OKAPI?")
 			})
 		}
 	}
+}
+
+// codexGoes forks a thread behind a turn of the past, or reverts it to there, and returns the thread
+// that goes on.
+func codexGoes(t *testing.T, s *appServer, thread string, at int, fork bool) string {
+	t.Helper()
+	turns := s.resumes(thread)
+	if len(turns) != len(past) {
+		t.Fatalf("the thread has %d turns", len(turns))
+	}
+	if fork {
+		made := s.call("thread/fork", map[string]any{"threadId": thread, "lastTurnId": turns[at-1]})
+		return wire.ValueOf(made).Get("thread").Get("id").String()
+	}
+	if at < len(past) {
+		s.call("thread/revert", map[string]any{"threadId": thread, "beforeTurnId": turns[at]})
+	}
+	return thread
+}
+
+// codexNewest is the rollout that was written last.
+func codexNewest(t *testing.T, c *client) (path string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(c.Home, ".codex", "sessions", "*", "*", "*", "rollout-*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("rollouts: %q, %v", files, err)
+	}
+	var newest time.Time
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil && info.ModTime().After(newest) {
+			path, newest = file, info.ModTime()
+		}
+	}
+	return path
 }
 
 // keeps copies the home of a product, in which it has more than the session's file, and restores

@@ -25,7 +25,6 @@ func TestOpenCode_forksAndRevertsAfterAFold(t *testing.T) {
 	a.goes(t)
 	remembers(t, a.asked(t, "ZEBRA"), true, 3, 4, 5, 6)
 	whole, saved := a.save(t), t.TempDir()
-	id := readAny(t, whole).Session.Info.ID
 	a.keeps(t, saved)
 	for _, c := range []struct {
 		name    string
@@ -47,22 +46,8 @@ func TestOpenCode_forksAndRevertsAfterAFold(t *testing.T) {
 				tries(t, "compact", "rewind")
 				a.restores(t, saved)
 				a.up.Forget()
-				s, on, from := serve(t, a.client), id, map[string]any{}
-				if c.at < len(past) {
-					from["messageID"] = openCodePrompt(t, whole, c.at+1)
-				}
-				switch {
-				case fork:
-					var made struct{ ID string }
-					if err := json.Unmarshal(s.call(t, "/session/"+id+"/fork", from), &made); err != nil {
-						t.Fatal(err)
-					}
-					on = made.ID
-				case c.at < len(past): // and once more, after the opposite
-					s.call(t, "/session/"+id+"/revert", from)
-					s.call(t, "/session/"+id+"/unrevert", map[string]any{})
-					s.call(t, "/session/"+id+"/revert", from)
-				}
+				s := serve(t, a.client)
+				on := openCodeGoes(t, s, whole, c.at, fork)
 				ask(t, s.url, on, "And now, OKAPI?")
 				s.stop()
 				asked := a.asked(t, "OKAPI")
@@ -80,6 +65,29 @@ func TestOpenCode_forksAndRevertsAfterAFold(t *testing.T) {
 			})
 		}
 	}
+}
+
+// openCodeGoes forks a session behind a turn of the past, or reverts it to there, and returns the
+// session that goes on.
+func openCodeGoes(t *testing.T, s *served, whole []byte, at int, fork bool) string {
+	t.Helper()
+	id, from := readAny(t, whole).Session.Info.ID, map[string]any{}
+	if at < len(past) {
+		from["messageID"] = openCodePrompt(t, whole, at+1)
+	}
+	if fork {
+		var made struct{ ID string }
+		if err := json.Unmarshal(s.call(t, "/session/"+id+"/fork", from), &made); err != nil {
+			t.Fatal(err)
+		}
+		return made.ID
+	}
+	if at < len(past) { // and once more, after the opposite
+		s.call(t, "/session/"+id+"/revert", from)
+		s.call(t, "/session/"+id+"/unrevert", map[string]any{})
+		s.call(t, "/session/"+id+"/revert", from)
+	}
+	return id
 }
 
 // openCodePrompt is the id of the message with the prompt of a turn.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -38,9 +37,7 @@ func servePi(t *testing.T, c *client, file string) (s *piRPC, stop func()) {
 	t.Helper()
 	extension := filepath.Join(c.Home, "goto.ts")
 	putFile(t, extension, piGoto)
-	cmd := exec.Command(c.bin, "--mode", "rpc", "--provider", "loopback", "--model", "scripted", "--session", file, "-e", extension)
-	cmd.Dir = c.Project
-	cmd.Env = append([]string{"HOME=" + c.Home, "PATH=" + filepath.Dir(c.bin) + ":" + os.Getenv("PATH")}, c.Env...)
+	cmd := c.starts("--mode", "rpc", "--provider", "loopback", "--model", "scripted", "--session", file, "-e", extension)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -130,14 +127,7 @@ func TestPi_forksAndGoesToOlderEntriesAfterAFold(t *testing.T) {
 				putFile(t, file, string(whole))
 				a.up.Forget()
 				s, stop := servePi(t, a.client, file)
-				switch {
-				case fork && c.at == len(past):
-					s.call(map[string]any{"type": "clone"}, "response")
-				case fork:
-					s.call(map[string]any{"type": "fork", "entryId": piPrompt(t, whole, c.at+1)}, "response")
-				case c.at < len(past):
-					s.call(map[string]any{"type": "prompt", "message": "/goto " + piPrompt(t, whole, c.at+1)}, "response")
-				}
+				piGoes(t, s, whole, c.at, fork)
 				s.call(map[string]any{"type": "prompt", "message": "And now, OKAPI?"}, "agent_end")
 				now := wire.ValueOf(s.call(map[string]any{"type": "get_state"}, "response")).Get("data").Get("sessionFile").String()
 				stop()
@@ -173,6 +163,19 @@ func TestPi_forksAndGoesToOlderEntriesAfterAFold(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// piGoes forks a session behind a turn of the past, or goes there.
+func piGoes(t *testing.T, s *piRPC, whole []byte, at int, fork bool) {
+	t.Helper()
+	switch {
+	case fork && at == len(past):
+		s.call(map[string]any{"type": "clone"}, "response")
+	case fork:
+		s.call(map[string]any{"type": "fork", "entryId": piPrompt(t, whole, at+1)}, "response")
+	case at < len(past):
+		s.call(map[string]any{"type": "prompt", "message": "/goto " + piPrompt(t, whole, at+1)}, "response")
 	}
 }
 
