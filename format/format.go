@@ -56,9 +56,9 @@ type Continued interface {
 	// Base is the pattern of the paths at which the other file may be, "" if the file begins by
 	// itself.
 	Base(path string, src []byte) (pattern string)
-	// Before is the part of the other file that comes before this one. It reports whether it can
-	// be this other file.
-	Before(src, candidate []byte) (part []byte, ok bool)
+	// Before is the part of another file that comes before this one, nothing if it cannot be that
+	// file. It is not sure where the other file was changed since.
+	Before(src, candidate []byte) (part []byte, sure bool)
 	// ReadBehind is Read with that part. Write is given the document, and writes the file alone.
 	ReadBehind(src, before []byte) (*Document, error)
 }

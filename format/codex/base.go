@@ -5,8 +5,11 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 )
 
@@ -48,17 +51,30 @@ func (Format) Base(path string, src []byte) (pattern string) {
 	return filepath.Join(days, "*", "*", "*", "rollout-*"+b.Thread+"*.jsonl")
 }
 
-// Before implements format.Continued.
-func (Format) Before(src, candidate []byte) (part []byte, ok bool) {
+// Before implements format.Continued. Codex itself goes by the ordinal of the last line: the bytes
+// tell which of several rollouts of the thread it is, unless one was pruned since.
+func (Format) Before(src, candidate []byte) (part []byte, sure bool) {
 	b, is := baseOf(src)
-	if !is || b.Bytes > int64(len(candidate)) || candidate[b.Bytes-1] != '\n' {
+	if !is {
 		return nil, false
 	}
-	part = candidate[:b.Bytes]
-	lines := bytes.TrimRight(part, "\n")
+	if b.Bytes <= int64(len(candidate)) && candidate[b.Bytes-1] == '\n' && endsWith(candidate[:b.Bytes], b.Ordinal-1) {
+		return candidate[:b.Bytes], true
+	}
+	for found := range span.Lines(candidate) {
+		if endsWith(candidate[:found.Whole.End], b.Ordinal-1) {
+			return candidate[:found.Whole.End], false
+		}
+	}
+	return nil, false
+}
+
+// endsWith reports whether the last of some lines has this ordinal.
+func endsWith(lines []byte, ordinal int64) bool {
+	lines = bytes.TrimRight(lines, "\n")
 	var last line
 	err := scanLine(lines[bytes.LastIndexByte(lines, '\n')+1:], &last)
-	return part, err == nil && last.hasOrdinal && last.ordinal == b.Ordinal-1
+	return err == nil && last.hasOrdinal && last.ordinal == ordinal
 }
 
 // ReadBehind implements format.Continued.
@@ -102,4 +118,22 @@ func (r *reader) ownHead(src []byte) {
 func behindBase(from *format.Document) bool {
 	n, ok := from.Native.(*native)
 	return ok && n.before > 0
+}
+
+// others reports whether an elision is about a line of the other rollout, which does not have it.
+// Where the session is folded, the part stays whole instead: behind the summary, or in its tail.
+func (w *writer) others(at int32, e rule.Elision) bool {
+	if w.from.lines[at].json.Start >= w.from.before {
+		return false
+	}
+	m := w.from.marks[at]
+	return m == nil || !slices.ContainsFunc(m.Elisions, func(had elided) bool { return had.Key() == e.Key() })
+}
+
+// folds reports whether a compaction is to be written.
+func (w *writer) folds() bool {
+	return slices.ContainsFunc(w.change.Session.Messages, func(m session.Message) bool {
+		_, read := w.from.owned[m.ID]
+		return m.Marker() != nil && !read && !w.undone(&m)
+	})
 }

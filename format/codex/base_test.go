@@ -46,8 +46,12 @@ func TestReadBehind_foldsWhatIsInTheOtherFile(t *testing.T) {
 	if !ok || !bytes.Equal(before, want) {
 		t.Fatalf("before it come %d bytes, %v; want %d", len(before), ok, len(want))
 	}
-	if _, ok := (Format{}).Before(src, append([]byte("\n"), garden...)); ok {
-		t.Error("a file that was changed since is taken for what comes before")
+	pruned := append([]byte("\n"), garden...)
+	if part, sure := (Format{}).Before(src, pruned); sure || !bytes.Equal(part, pruned) {
+		t.Errorf("before it come %d bytes of a file that was pruned since, %v", len(part), sure)
+	}
+	if part, _ := (Format{}).Before(src, garden[:len(garden)/2]); len(part) > 0 {
+		t.Error("a file without the last line is taken for what comes before")
 	}
 	doc, err := Format{}.ReadBehind(src, before)
 	if err != nil {

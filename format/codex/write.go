@@ -124,6 +124,9 @@ func (w *writer) aimAll() error {
 		at := w.at
 		w.at++
 		call, result := jsonl.Shows(e.Field, where.output >= 0)
+		if w.folds() && (result && w.others(where.output, e) || call && w.others(where.line, e)) {
+			continue
+		}
 		if result {
 			w.aims[where.output] = append(w.aims[where.output], aim{elided{e, at}, whole})
 		}

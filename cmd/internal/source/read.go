@@ -102,22 +102,30 @@ func earlier(product format.Continued, path string, src []byte, forks int) ([]by
 	if err != nil {
 		return nil, nil // the path is no pattern
 	}
+	var part, whole []byte
+	from, found := "", 0
 	for _, at := range paths {
 		data, _, err := plainfile.Read(at, 0)
 		if err != nil {
 			return nil, err
 		}
-		part, ok := product.Before(src, data)
-		if !ok {
-			continue
+		before, sure := product.Before(src, data)
+		if len(before) > 0 {
+			part, whole, from, found = before, data, at, found+1
 		}
-		before, err := earlier(product, at, data, forks+1)
-		if err != nil || len(before) == 0 && product.Base(at, data) != "" {
-			return nil, err
+		if sure {
+			found = 1
+			break
 		}
-		return slices.Concat(before, part), nil
 	}
-	return nil, nil
+	if found != 1 {
+		return nil, nil
+	}
+	before, err := earlier(product, from, whole, forks+1)
+	if err != nil || len(before) == 0 && product.Base(from, whole) != "" {
+		return nil, err
+	}
+	return slices.Concat(before, part), nil
 }
 
 // accompanied reads the session once more with the file that its product keeps beside it, if there
