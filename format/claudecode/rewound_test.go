@@ -10,8 +10,9 @@ import (
 
 // foldedFile is a session that was folded: the first turn is behind the summary, two are its tail.
 func foldedFile() string {
-	boundary := `{"parentUuid":null,"logicalParentUuid":"f","isSidechain":false,"type":"system","subtype":"compact_boundary",` +
-		`"uuid":"g","timestamp":"2026-11-22T10:00:00.000Z","compactMetadata":{"trigger":"manual","preTokens":9,` +
+	boundary := `{"parentUuid":null,"logicalParentUuid":"f","isSidechain":false,"type":"system",` +
+		`"subtype":"compact_boundary","uuid":"g",` +
+		`"timestamp":"2026-11-22T10:00:00.000Z","compactMetadata":{"trigger":"manual","preTokens":9,` +
 		`"preservedSegment":{"headUuid":"c","anchorUuid":"h","tailUuid":"f"},` +
 		`"preservedMessages":{"anchorUuid":"h","uuids":["c","d","e","f"],"allUuids":["c","d","e","f"]}}}` + "\n"
 	summary := `{"parentUuid":"g","isSidechain":false,"type":"user","uuid":"h","timestamp":"2026-11-22T10:00:00.000Z",` +
@@ -23,16 +24,18 @@ func foldedFile() string {
 
 // A user who goes back to a message of the tail leaves what came behind it, in the tail and later.
 func TestRead_wentBackInTheTail(t *testing.T) {
+	user := func(uuid, parent, words string) string { return text(uuid, parent, "user", "", words) }
 	for name, c := range map[string]struct {
 		last string
 		want []string
 	}{
-		"to its end":      {text("i", "f", "user", "", "new"), []string{"summary", "second", "two", "third", "three", "new"}},
-		"to its middle":   {text("i", "d", "user", "", "new"), []string{"summary", "second", "two", "new"}},
-		"to its first":    {text("i", "c", "assistant", "m4", "new"), []string{"summary", "second", "new"}},
-		"from after it":   {text("x", "f", "user", "", "left") + text("i", "d", "user", "", "new"), []string{"summary", "second", "two", "new"}},
-		"after the fold":  {text("x", "f", "user", "", "fourth") + text("y", "x", "user", "", "left") + text("i", "x", "user", "", "new"), []string{"summary", "second", "two", "third", "three", "fourth", "new"}},
-		"before the fold": {text("i", "b", "user", "", "new"), []string{"summary", "second", "two", "third", "three", "new"}},
+		"to its end":    {user("i", "f", "new"), []string{"summary", "second", "two", "third", "three", "new"}},
+		"to its middle": {user("i", "d", "new"), []string{"summary", "second", "two", "new"}},
+		"to its first":  {text("i", "c", "assistant", "m4", "new"), []string{"summary", "second", "new"}},
+		"from after it": {user("x", "f", "left") + user("i", "d", "new"), []string{"summary", "second", "two", "new"}},
+		"after the fold": {user("x", "f", "fourth") + user("y", "x", "left") + user("i", "x", "new"),
+			[]string{"summary", "second", "two", "third", "three", "fourth", "new"}},
+		"before the fold": {user("i", "b", "new"), []string{"summary", "second", "two", "third", "three", "new"}},
 	} {
 		doc := read(t, []byte(foldedFile()+c.last))
 		var got []string

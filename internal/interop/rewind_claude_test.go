@@ -109,7 +109,8 @@ func (w *workshop) goesBack(t *testing.T, a *agent, path, prompt string, summary
 func claudeResumes(t *testing.T, a *agent, path, prompt string) llmtest.Request {
 	t.Helper()
 	a.up.Forget()
-	a.run(t, "-p", prompt, "--dangerously-skip-permissions", "--resume", strings.TrimSuffix(filepath.Base(path), ".jsonl"))
+	a.run(t, "-p", prompt, "--dangerously-skip-permissions",
+		"--resume", strings.TrimSuffix(filepath.Base(path), ".jsonl"))
 	asked := a.asked(t, prompt)
 	checkPairs(t, asked)
 	return asked
@@ -120,10 +121,12 @@ func claudeAnswer(t *testing.T, text []byte, turn int) string {
 	t.Helper()
 	for line := range bytes.Lines(text) {
 		var e struct{ Type, UUID string }
-		if err := json.Unmarshal(line, &e, json.MatchCaseInsensitiveNames(true)); err == nil && e.Type == "assistant" && bytes.Contains(line, []byte("The job is done.")) {
-			if turn--; turn == 0 {
-				return e.UUID
-			}
+		err := json.Unmarshal(line, &e, json.MatchCaseInsensitiveNames(true))
+		if err != nil || e.Type != "assistant" || !bytes.Contains(line, []byte("The job is done.")) {
+			continue
+		}
+		if turn--; turn == 0 {
+			return e.UUID
 		}
 	}
 	t.Fatal("the file has not so many answers")

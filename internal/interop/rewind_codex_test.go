@@ -3,7 +3,6 @@
 package interop
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -30,36 +29,8 @@ type appServer struct {
 // serveCodex starts the app server. It ends with the test, or when it is stopped.
 func serveCodex(t *testing.T, c *client) (s *appServer, stop func()) {
 	t.Helper()
-	cmd := c.starts("app-server")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s = &appServer{t: t, in: in, lines: make(chan []byte, 10_000)}
-	go func() {
-		defer close(s.lines)
-		for scan := bufio.NewReader(out); ; {
-			line, err := scan.ReadBytes('\n')
-			if err != nil {
-				return
-			}
-			s.lines <- line
-		}
-	}()
-	stop = func() {
-		in.Close()
-		done := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
-		_ = cmd.Wait() // it ends when nobody speaks to it
-		done.Stop()
-	}
-	t.Cleanup(stop)
+	in, lines, stop := c.talks(t, "app-server")
+	s = &appServer{t: t, in: in, lines: lines}
 	s.call("initialize", map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"},
 		"capabilities": map[string]any{"experimentalApi": true}})
 	return s, stop

@@ -3,7 +3,6 @@
 package interop
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -37,37 +36,9 @@ func servePi(t *testing.T, c *client, file string) (s *piRPC, stop func()) {
 	t.Helper()
 	extension := filepath.Join(c.Home, "goto.ts")
 	putFile(t, extension, piGoto)
-	cmd := c.starts("--mode", "rpc", "--provider", "loopback", "--model", "scripted", "--session", file, "-e", extension)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s = &piRPC{t: t, in: in, lines: make(chan []byte, 10_000)}
-	go func() {
-		defer close(s.lines)
-		for r := bufio.NewReader(out); ; {
-			line, err := r.ReadBytes('\n')
-			if err != nil {
-				return
-			}
-			s.lines <- line
-		}
-	}()
-	stop = func() {
-		in.Close()
-		late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
-		_ = cmd.Wait() // it ends when nobody speaks to it
-		late.Stop()
-	}
-	t.Cleanup(stop)
-	return s, stop
+	in, lines, stop := c.talks(t, "--mode", "rpc", "--provider", "loopback", "--model", "scripted", "--session", file,
+		"-e", extension)
+	return &piRPC{t: t, in: in, lines: lines}, stop
 }
 
 // call sends a command, and waits until a line is the end of it.

@@ -52,7 +52,9 @@ func TestClaudeCode_rewindsInItsTerminal(t *testing.T) {
 			x.must("send-keys", "C-u")
 			a.up.Forget()
 			x.types("And now, OKAPI?")
-			x.waits("the answer", func() bool { return len(requestsTo(a.up)) > 0 && strings.Contains(x.screen(), "The job is done.") })
+			x.waits("the answer", func() bool {
+				return len(requestsTo(a.up)) > 0 && strings.Contains(x.screen(), "The job is done.")
+			})
 			asked := a.asked(t, "OKAPI")
 			checkPairs(t, asked)
 			remembers(t, asked, true, c.turns...)

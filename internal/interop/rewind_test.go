@@ -45,24 +45,10 @@ func (a *agent) plays(t *testing.T, from, to int) {
 // others; and whether the summary is in it, once.
 func remembers(t *testing.T, r llmtest.Request, summary bool, whole ...int) {
 	t.Helper()
-	var texts, results []string
-	summaries := 0
-	for _, m := range r.Messages {
-		for i := range m.Parts {
-			switch p := &m.Parts[i]; {
-			case p.Type == session.TextPart && strings.Contains(p.Text, ownSummary):
-				summaries++
-			case p.Type == session.TextPart:
-				texts = append(texts, p.Text)
-			case p.Type == session.ToolPart:
-				results = append(results, p.State.Result())
-			}
-		}
-	}
+	said, gave, summaries := spoken(r)
 	if want := map[bool]int{true: 1}[summary]; summaries != want {
 		t.Errorf("the request has %d summaries, want %d", summaries, want)
 	}
-	said, gave := strings.Join(texts, "\n"), strings.Join(results, "\n")
 	for i, turn := range past {
 		want := 0
 		if slices.Contains(whole, i+1) {
@@ -75,6 +61,24 @@ func remembers(t *testing.T, r llmtest.Request, summary bool, whole ...int) {
 			t.Errorf("turn %d: the request has its output %d times, want %d", i+1, n, want)
 		}
 	}
+}
+
+// spoken is what a request says beside winnow's summaries, which are counted, and what calls gave.
+func spoken(r llmtest.Request) (said, gave string, summaries int) {
+	var texts, results []string
+	for _, m := range r.Messages {
+		for i := range m.Parts {
+			switch p := &m.Parts[i]; {
+			case p.Type == session.TextPart && strings.Contains(p.Text, ownSummary):
+				summaries++
+			case p.Type == session.TextPart:
+				texts = append(texts, p.Text)
+			case p.Type == session.ToolPart:
+				results = append(results, p.State.Result())
+			}
+		}
+	}
+	return strings.Join(texts, "\n"), strings.Join(results, "\n"), summaries
 }
 
 // reads checks that winnow reads a session of a product as the product sent it, folds it again, and

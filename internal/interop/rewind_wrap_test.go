@@ -3,16 +3,18 @@
 package interop
 
 import (
+	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/plan/pivot"
-	"github.com/winnowhq/winnow/session"
 )
 
 // wrapped has an agent start through `winnow wrap`, which folds its requests early.
@@ -25,33 +27,57 @@ func (a *agent) wrapped(t *testing.T, threshold string) {
 func (c *client) starts(args ...string) *exec.Cmd {
 	cmd := exec.Command(c.bin, args...)
 	if len(c.through) > 0 {
-		cmd = exec.Command(c.through[0], append(append(c.through[1:len(c.through):len(c.through)], filepath.Base(c.bin)), args...)...)
+		cmd = exec.Command(c.through[0], slices.Concat(c.through[1:], []string{filepath.Base(c.bin)}, args)...)
 	}
 	cmd.Dir = c.Project
-	cmd.Env = append([]string{"HOME=" + c.Home, "PATH=" + filepath.Dir(c.bin) + ":" + os.Getenv("PATH"), "TERM=dumb"}, c.Env...)
+	path := filepath.Dir(c.bin) + string(os.PathListSeparator) + os.Getenv("PATH")
+	cmd.Env = append([]string{"HOME=" + c.Home, "PATH=" + path, "TERM=dumb"}, c.Env...)
 	return cmd
 }
 
-// holds checks what is left of the turns of the past up to one: a summary of some of the first, once,
-// and the others, each once; or all of them. Of later turns nothing is there, nor in the summary.
+// talks starts a product that is spoken to in lines of JSON. It ends with the test, or when it is
+// stopped.
+func (c *client) talks(t *testing.T, args ...string) (in io.Writer, lines chan []byte, stop func()) {
+	t.Helper()
+	cmd := c.starts(args...)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines = make(chan []byte, 10_000)
+	go func() {
+		defer close(lines)
+		for r := bufio.NewReader(out); ; {
+			line, err := r.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			lines <- line
+		}
+	}()
+	stop = func() {
+		stdin.Close()
+		late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait() // it ends when nobody speaks to it
+		late.Stop()
+	}
+	t.Cleanup(stop)
+	return stdin, lines, stop
+}
+
+// holds checks what is left of the turns of the past up to one: a summary of some of the first,
+// once, and the others, each once; or all of them. Of later turns nothing is there, nor in the summary.
 // It returns how many turns were folded.
 func holds(t *testing.T, r llmtest.Request, upTo int) (folded int) {
 	t.Helper()
-	var texts, results []string
-	summaries := 0
-	for _, m := range r.Messages {
-		for i := range m.Parts {
-			switch p := &m.Parts[i]; {
-			case p.Type == session.TextPart && strings.Contains(p.Text, ownSummary):
-				summaries++
-			case p.Type == session.TextPart:
-				texts = append(texts, p.Text)
-			case p.Type == session.ToolPart:
-				results = append(results, p.State.Result())
-			}
-		}
-	}
-	said, gave := strings.Join(texts, "\n"), strings.Join(results, "\n")
+	said, gave, summaries := spoken(r)
 	for i, turn := range past {
 		n, outputs := strings.Count(said, turn.prompt), strings.Count(gave, turn.output+"-line-150")
 		switch {
@@ -77,7 +103,8 @@ func holds(t *testing.T, r llmtest.Request, upTo int) (folded int) {
 // goesBackThroughWrap plays the past of a product through winnow's gateway, which folds some of it
 // meanwhile. Then the product forks the session, or goes back to the end of a turn: goes does it and
 // says something.
-func goesBackThroughWrap(t *testing.T, a *agent, threshold string, goes func(t *testing.T, at int, fork bool, prompt string)) {
+func goesBackThroughWrap(t *testing.T, a *agent, threshold string,
+	goes func(t *testing.T, at int, fork bool, prompt string)) {
 	a.wrapped(t, threshold)
 	a.plays(t, 0, len(past))
 	folds := made(t, a.Home, pivot.Compaction)
@@ -109,7 +136,8 @@ func TestClaudeCode_rewindsThroughWrap(t *testing.T) {
 	a := claudeAgent(t)
 	goesBackThroughWrap(t, a, "14500", func(t *testing.T, at int, fork bool, prompt string) {
 		path := (&claude{client: a.client}).file(t)
-		args := []string{"-p", prompt, "--dangerously-skip-permissions", "--resume", strings.TrimSuffix(filepath.Base(path), ".jsonl")}
+		args := []string{"-p", prompt, "--dangerously-skip-permissions",
+			"--resume", strings.TrimSuffix(filepath.Base(path), ".jsonl")}
 		if at < len(past) {
 			args = append(args, "--resume-session-at", claudeAnswer(t, readFile(t, path), at))
 		}
