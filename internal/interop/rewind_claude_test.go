@@ -116,21 +116,23 @@ func claudeResumes(t *testing.T, a *agent, path, prompt string) llmtest.Request 
 	return asked
 }
 
-// claudeAnswer is the uuid of the answer that ends a turn.
+// claudeAnswer is the uuid of the answer that ends a turn of the past, of which the newest answer is
+// the end.
 func claudeAnswer(t *testing.T, text []byte, turn int) string {
 	t.Helper()
+	var answers []string
 	for line := range bytes.Lines(text) {
 		var e struct{ Type, UUID string }
 		err := json.Unmarshal(line, &e, json.MatchCaseInsensitiveNames(true))
-		if err != nil || e.Type != "assistant" || !bytes.Contains(line, []byte("The job is done.")) {
-			continue
-		}
-		if turn--; turn == 0 {
-			return e.UUID
+		if err == nil && e.Type == "assistant" && bytes.Contains(line, []byte("The job is done.")) {
+			answers = append(answers, e.UUID)
 		}
 	}
-	t.Fatal("the file has not so many answers")
-	return ""
+	at := len(answers) - 1 - len(past) + turn
+	if at < 0 {
+		t.Fatalf("the file has %d answers", len(answers))
+	}
+	return answers[at]
 }
 
 // claudeFork is the only session of the product beside another one.

@@ -135,17 +135,7 @@ func goesBackThroughWrap(t *testing.T, a *agent, threshold string,
 func TestClaudeCode_rewindsThroughWrap(t *testing.T) {
 	a := claudeAgent(t)
 	goesBackThroughWrap(t, a, "14500", func(t *testing.T, at int, fork bool, prompt string) {
-		path := (&claude{client: a.client}).file(t)
-		args := []string{"-p", prompt, "--dangerously-skip-permissions",
-			"--resume", strings.TrimSuffix(filepath.Base(path), ".jsonl")}
-		if at < len(past) {
-			args = append(args, "--resume-session-at", claudeAnswer(t, readFile(t, path), at))
-		}
-		if fork {
-			args = append(args, "--fork-session")
-		}
-		a.run(t, args...)
-		checkPairs(t, a.asked(t, prompt))
+		claudeGoes(t, a, at, fork, prompt)
 	})
 }
 
@@ -168,16 +158,5 @@ func TestCodex_goesBackThroughWrap(t *testing.T) {
 		s.says(codexGoes(t, s, thread, at, fork), prompt)
 		stop()
 		codexPaired(t, a.asked(t, prompt))
-	})
-}
-
-func TestOpenCode_goesBackThroughWrap(t *testing.T) {
-	a := openCodeAgent(t)
-	goesBackThroughWrap(t, a, "12000", func(t *testing.T, at int, fork bool, prompt string) {
-		whole := a.save(t)
-		s := serve(t, a.client)
-		on := openCodeGoes(t, s, whole, at, fork)
-		ask(t, s.url, on, prompt)
-		s.stop()
 	})
 }
