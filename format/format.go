@@ -50,6 +50,19 @@ type Accompanied interface {
 	ReadWith(src, beside []byte) (*Document, error)
 }
 
+// Continued is a Format whose product begins a file where another one ends, or in the middle of it:
+// for a fork, or for a session that the user took back to an older message.
+type Continued interface {
+	// Base is the pattern of the paths at which the other file may be, "" if the file begins by
+	// itself.
+	Base(path string, src []byte) (pattern string)
+	// Before is the part of another file that comes before this one, nothing if it cannot be that
+	// file. It is not sure where the other file was changed since.
+	Before(src, candidate []byte) (part []byte, sure bool)
+	// ReadBehind is Read with that part. Write is given the document, and writes the file alone.
+	ReadBehind(src, before []byte) (*Document, error)
+}
+
 // Grafter is a Format to whose files the product only ever appends lines.
 type Grafter interface {
 	// Graft returns lines that were appended to one version of a file as they would be if they had

@@ -1,12 +1,10 @@
 package claudecode
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/session"
 )
 
 // tree finds the branch that the product would resume.
@@ -36,6 +34,7 @@ type tree struct {
 	nodes   []int32       // positions of nodes outside side chains, in file order
 	order   []int32       // position → index in nodes of the node before it
 	anchors map[int]int   // position of a preserved node behind its boundary → its parent
+	kept    []chain       // what boundaries preserve
 	cut     int           // position of the boundary before which the product reads nothing, -1 without one
 	timely  []int32       // positions of the nodes behind it, by their times
 }
@@ -74,7 +73,7 @@ func chainOf(n *format.Names, i int, e *entry) chain {
 func newTree(n *format.Names, all []node, kept []chain, size int64) *tree {
 	t := &tree{
 		names: n, all: all, at: make([]int32, n.Len()+1), order: make([]int32, len(all)),
-		bridges: map[name]name{}, first: map[int]int{}, anchors: map[int]int{}, cut: -1,
+		bridges: map[name]name{}, first: map[int]int{}, anchors: map[int]int{}, kept: kept, cut: -1,
 	}
 	for i := range t.at {
 		t.at[i] = -1
@@ -254,7 +253,7 @@ func (t *tree) everything() []int {
 
 // throughBoundary adds the last compaction if the branch leads past it: the product keeps a tail
 // by hanging it behind the summary when it reads the file, and drops everything else from before,
-// whatever parents say.
+// whatever parents say. If the user went back to a node of the tail, the rest of the tail is left.
 func (t *tree) throughBoundary(in []bool, leaf int) {
 	for _, at := range slices.Backward(t.nodes) {
 		i := int(at)
@@ -271,11 +270,33 @@ func (t *tree) throughBoundary(in []bool, leaf int) {
 				break
 			}
 		}
+		left := t.leftTail(i, in)
 		for j := t.parent(i); j >= 0 && !in[j]; j = t.parent(j) {
-			in[j] = true
+			in[j] = !left[j]
 		}
 		return
 	}
+}
+
+// leftTail returns the nodes of a boundary's tail that are not in the branch, if others are.
+func (t *tree) leftTail(boundary int, in []bool) map[int]bool {
+	left, some := map[int]bool{}, false
+	for _, c := range t.kept {
+		if c.boundary != boundary {
+			continue
+		}
+		for _, uuid := range c.names[1:] {
+			if i := t.named(uuid); i >= 0 && in[i] {
+				some = true
+			} else if i >= 0 {
+				left[i] = true
+			}
+		}
+	}
+	if !some {
+		return nil
+	}
+	return left
 }
 
 // siblings adds the other entries of API messages that are in the branch, and results that hang on
@@ -329,65 +350,4 @@ func (t *tree) behind(in []bool, leaf int) {
 			in[i], hanging[e.uuid] = true, true
 		}
 	}
-}
-
-// name stands for a uuid or an id, by its number in format.Names: 0 is the empty one. A session has
-// hundreds of thousands of entries, and each uuid is in two of them.
-type name = uint32
-
-// trait is what the tree must know of an entry beside its names.
-type trait uint32
-
-const (
-	chained     trait = 1 << iota // a node of the tree that the product walks
-	speaking                      // a user's or an assistant's message
-	fromModel                     // the assistant's
-	sideways                      // of a side chain
-	progressing                   // a progress record
-	prompting                     // a last-prompt record
-	explicitly                    // the user went back to where it points
-	bounding                      // a compaction cut the chain here
-	preserving                    // and kept a tail
-	summarising                   // the summary of a compaction
-	resulting                     // a user's entry with a tool's result
-	telling                       // it makes a user's message, which ends the assistant's
-	asking                        // what the user wrote himself
-	commanding                    // a slash command
-	printing                      // what a slash command printed
-	keeping                       // a message that the engine made, written whole
-	waiting                       // calls before it have no result yet
-)
-
-func (t trait) has(other trait) bool { return t&other != 0 }
-
-// node is an entry as far as the tree needs it.
-type node struct {
-	uuid, parent, logical, leaf, message name
-	trait
-	time session.Millis
-}
-
-// nodeOf reads an entry's place in the tree.
-func nodeOf(n *format.Names, e *entry) node {
-	to := node{
-		uuid: n.Of(e.UUID), parent: n.Of(e.Parent), logical: n.Of(e.Logical),
-		leaf: n.Of(e.Leaf), message: n.Of(e.Message.ID), time: e.time,
-	}
-	set := func(t trait, is bool) {
-		if is {
-			to.trait |= t
-		}
-	}
-	set(chained, e.chained())
-	set(speaking, e.speaks())
-	set(fromModel, e.Kind == "assistant")
-	set(sideways, e.Side)
-	set(progressing, e.Kind == "progress")
-	set(prompting, e.Kind == "last-prompt")
-	set(explicitly, e.Explicit)
-	set(bounding, e.boundary())
-	set(preserving, bytes.Contains(e.of(e.Compact), []byte(`"preserved`)))
-	set(summarising, e.Summed)
-	set(resulting, e.Kind == "user" && bytes.Contains(e.content(), []byte(`"tool_result"`)))
-	return to
 }

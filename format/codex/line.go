@@ -197,6 +197,8 @@ const (
 
 // native is the index that the reader leaves to the writer.
 type native struct {
+	src    []byte // the file, behind what it goes on from
+	before int    // bytes of that
 	lines  []line
 	marks  map[int32]*mark
 	places map[string]place // by part id

@@ -121,12 +121,8 @@ func (w *writer) window(summary int) (items [][]byte, touched bool) {
 	}
 	for i := from; i < summary; i++ {
 		m := &messages[i]
-		if i == marker || m.Marker() != nil || w.undone(m) {
-			continue
-		}
-		if m.Completes() { // of an earlier pivot that the tail reaches back over
-			_, folded := summaryItems(m)
-			items = append(items, folded...)
+		// The summary was made from that of an earlier pivot that the tail reaches back over.
+		if i == marker || m.Marker() != nil || m.Completes() || w.undone(m) {
 			continue
 		}
 		shown, changed := w.shownItems(m)

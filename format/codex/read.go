@@ -18,15 +18,21 @@ import (
 
 // Read understands a rollout. One response of the model becomes one assistant message; the
 // product's own compactions become a marker and a summary.
-func (Format) Read(src []byte) (*format.Document, error) {
+func (Format) Read(src []byte) (*format.Document, error) { return document(src, src, 0) }
+
+// document reads a rollout. whole is the file with what it goes on from, which has this many bytes.
+func document(src, whole []byte, before int) (*format.Document, error) {
 	r := &reader{
 		doc:   &format.Document{Format: name, Source: src},
-		src:   src,
-		index: &native{marks: map[int32]*mark{}, places: map[string]place{}, owned: map[string][]int32{}},
+		src:   whole,
+		index: &native{src: whole, before: before, marks: map[int32]*mark{}, places: map[string]place{}, owned: map[string][]int32{}},
 		calls: map[string]call{}, ids: map[string]int{}, names: jsonl.IDs{}, parts: jsonl.IDs{},
 		step: -1, compaction: -1,
 	}
 	r.scan()
+	if before > 0 {
+		r.ownHead(src)
+	}
 	readable := 0
 	for i := range r.index.lines {
 		l := &r.index.lines[i]
@@ -82,11 +88,12 @@ type reader struct {
 // scan finds the lines.
 func (r *reader) scan() {
 	r.index.lines = make([]line, 0, bytes.Count(r.src, []byte{'\n'})+1)
+	others := bytes.Count(r.src[:r.index.before], []byte{'\n'})
 	for found := range span.Lines(r.src) {
 		if found.Text.Empty() {
 			continue
 		}
-		l := line{json: found.Text, number: found.Number}
+		l := line{json: found.Text, number: found.Number - others}
 		r.doc.Counts.Entries++
 		if err := scanLine(l.text(r.src), &l); err != nil {
 			r.damage(&l, err)
@@ -102,9 +109,11 @@ func (r *reader) scan() {
 func reason(err error) string { return strings.TrimPrefix(err.Error(), "jsontext: ") }
 
 func (r *reader) damage(l *line, err error) {
-	l.damaged = true
+	if l.damaged = true; l.json.Start < r.index.before {
+		return // it is another file's
+	}
 	r.doc.Damaged = append(r.doc.Damaged, format.Damage{
-		Line: l.number, Offset: int64(l.json.Start), Bytes: l.json.Len(), Reason: reason(err),
+		Line: l.number, Offset: int64(l.json.Start - r.index.before), Bytes: l.json.Len(), Reason: reason(err),
 	})
 }
 

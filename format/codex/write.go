@@ -26,6 +26,8 @@ func (f Format) Write(out io.Writer, from *format.Document, change format.Change
 	var err error
 	if from == nil || from.Format != name {
 		err = w.head()
+	} else if _, goesOn := baseOf(from.Source); goesOn && !behindBase(from) {
+		err = errBase
 	} else {
 		err = w.old(f, from)
 	}
@@ -35,7 +37,10 @@ func (f Format) Write(out io.Writer, from *format.Document, change format.Change
 	if err != nil {
 		return err
 	}
-	return w.flush(out)
+	if w.from.before > 0 {
+		return w.behind(out)
+	}
+	return w.pieces(out)
 }
 
 // old takes over what was read, and plans what changes of it.
@@ -44,7 +49,7 @@ func (w *writer) old(f Format, from *format.Document) error {
 	if err != nil {
 		return err
 	}
-	w.src, w.from = from.Source, n
+	w.src, w.from = n.src, n
 	w.ordinals, w.next, w.at = n.mode.ordinals, n.mode.last+1, n.next
 	for i := range slices.Backward(n.lines) {
 		if w.time = n.lines[i].created(w.src); w.time != 0 {
@@ -119,6 +124,9 @@ func (w *writer) aimAll() error {
 		at := w.at
 		w.at++
 		call, result := jsonl.Shows(e.Field, where.output >= 0)
+		if w.folds() && (result && w.others(where.output, e) || call && w.others(where.line, e)) {
+			continue
+		}
 		if result {
 			w.aims[where.output] = append(w.aims[where.output], aim{elided{e, at}, whole})
 		}
@@ -309,7 +317,7 @@ func (w *writer) line(kind string, payload []byte, m *mark) error {
 }
 
 // flush writes the file: what was read, with what was planned for it, and the new lines.
-func (w *writer) flush(out io.Writer) error {
+func (w *writer) pieces(out io.Writer) error {
 	var edits []span.Edit
 	kept := w.lastKept()
 	for i := range w.from.lines {

@@ -66,6 +66,8 @@ func (e *encoder) message(m *session.Message) session.Message {
 	out.ID, out.SessionID, out.Time.Created = id, e.names.session, created
 	if m.Time.Completed != 0 {
 		out.Time.Completed = whole(m.Time.Completed)
+	} else if m.Completes() { // OpenCode 2 drops a compaction whose summary has no end
+		out.Time.Completed = created
 	}
 	if model := m.Answers(); model != nil {
 		e.model = model

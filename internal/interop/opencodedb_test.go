@@ -38,9 +38,9 @@ type served struct {
 func serve(t *testing.T, c *client) *served {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	command := exec.CommandContext(ctx, c.bin, "serve", "--port", "0", "--print-logs")
-	command.Dir = c.Project
-	command.Env = append([]string{"HOME=" + c.Home, "PATH=" + os.Getenv("PATH"), "TERM=dumb"}, c.Env...)
+	how := c.starts("serve", "--port", "0", "--print-logs")
+	command := exec.CommandContext(ctx, how.Path, how.Args[1:]...)
+	command.Dir, command.Env = how.Dir, how.Env
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 5 * time.Second
 	stdout, err := command.StdoutPipe()

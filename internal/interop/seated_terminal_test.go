@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/go-json-experiment/json"
 )
 
 // In its terminal the product is compacted by winnow too, says in a line how full the window is, and
@@ -27,21 +25,7 @@ func TestSeat_claudeInATerminal(t *testing.T) {
 	o.say(t, "Do the first chore.")
 	o.leave(t)
 
-	settings := filepath.Join(s.Home, ".claude.json")
-	known := map[string]any{}
-	if err := json.Unmarshal(readFile(t, settings), &known); err != nil {
-		t.Fatal(err)
-	}
-	known["hasCompletedOnboarding"], known["theme"] = true, "dark"
-	known["bypassPermissionsModeAccepted"] = true
-	known["customApiKeyResponses"] = map[string]any{"approved": []string{"test"}}
-	known["projects"] = map[string]any{s.Project: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}}
-	text, err := json.Marshal(known)
-	if err != nil {
-		t.Fatal(err)
-	}
-	putFile(t, settings, string(text))
-
+	s.claudeKnows(t)
 	files, _ := filepath.Glob(filepath.Join(s.Home, ".claude/projects/*/*.jsonl"))
 	id := strings.TrimSuffix(filepath.Base(files[0]), ".jsonl")
 	socket := filepath.Join(t.TempDir(), "socket")

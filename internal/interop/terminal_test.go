@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-json-experiment/json"
 )
 
 // terminal is a product in a real terminal: a server of tmux of its own, with one window.
@@ -87,4 +89,23 @@ func (x *terminal) types(line string) {
 	x.must("send-keys", "-l", line)
 	x.shows(line)
 	x.must("send-keys", "Enter")
+}
+
+// claudeKnows answers the questions that Claude Code's terminal asks when it is new.
+func (c *client) claudeKnows(t *testing.T) {
+	t.Helper()
+	settings := filepath.Join(c.Home, ".claude.json")
+	known := map[string]any{}
+	if err := json.Unmarshal(readFile(t, settings), &known); err != nil {
+		t.Fatal(err)
+	}
+	known["hasCompletedOnboarding"], known["theme"] = true, "dark"
+	known["bypassPermissionsModeAccepted"] = true
+	known["customApiKeyResponses"] = map[string]any{"approved": []string{"test"}}
+	known["projects"] = map[string]any{c.Project: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}}
+	text, err := json.Marshal(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, settings, string(text))
 }

@@ -48,6 +48,9 @@ func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Do
 			return err
 		}
 	}
+	if err := forked(ctx, s, what); err != nil {
+		return err
+	}
 	receipt, err := s.Engine.Undo(ctx, s.ID, what)
 	if err != nil {
 		return OrNothing(err, what)
@@ -57,6 +60,26 @@ func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Do
 		Receipt: receipt.ID, Parts: c.Parts}
 	undone(s, receipt.ID)
 	return nil
+}
+
+// forked refuses to undo a compaction in a file that does not have the folded messages. A product
+// that forks a session copies the summary and what follows it, and nothing from before.
+func forked(ctx context.Context, s *source.Session, marker string) error {
+	if !s.FromFile() {
+		return nil
+	}
+	log, _, err := s.Engine.Session(ctx, s.ID)
+	at := session.Index(log.Messages, marker)
+	if err != nil || at < 0 || log.Messages[at].Marker() == nil {
+		return err
+	}
+	for i := range log.Messages[:at] {
+		if m := &log.Messages[i]; m.Marker() == nil && !m.Completes() {
+			return nil
+		}
+	}
+	return cli.Hint(cli.Nothing("this file does not have the messages that the compaction folded: the session is a fork"),
+		"undo it in the session from which this one was forked")
 }
 
 // OrNothing makes "there is nothing to undo" of an error, if nothing was named.

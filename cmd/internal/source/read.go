@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
@@ -45,7 +46,7 @@ func Read(ctx context.Context, a *cli.App, src string) (*Session, error) {
 			return nil, err
 		}
 		if s.Doc, err = all.Read(data); err == nil {
-			err = s.accompanied(a.Path(src))
+			err = s.together(a.Path(src))
 		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", src, err)
@@ -62,17 +63,74 @@ func Read(ctx context.Context, a *cli.App, src string) (*Session, error) {
 	return s, nil
 }
 
-// accompanied reads the session once more with the file that its product keeps beside it, if there
-// is one.
-func (s *Session) accompanied(path string) error {
+// together reads the session once more with the other files of its product that are a part of it.
+func (s *Session) together(path string) error {
 	f, err := all.Named(s.Doc.Format)
 	if err != nil {
 		return err
 	}
-	product, ok := f.(format.Accompanied)
-	if !ok {
-		return nil
+	if product, ok := f.(format.Continued); ok {
+		return s.continued(product, path)
 	}
+	if product, ok := f.(format.Accompanied); ok {
+		return s.accompanied(product, path)
+	}
+	return nil
+}
+
+// continued reads the session once more with what it goes on from. If that is not there or was
+// changed, the session is what its file says, and cannot be written.
+func (s *Session) continued(product format.Continued, path string) error {
+	before, err := earlier(product, path, s.Doc.Source, 0)
+	if err != nil || len(before) == 0 {
+		return err
+	}
+	s.Doc, err = product.ReadBehind(s.Doc.Source, before)
+	return err
+}
+
+// mostForks is how often a session may be a fork of a fork.
+const mostForks = 100
+
+// earlier is everything that comes before a file, nothing if a part of it is missing.
+func earlier(product format.Continued, path string, src []byte, forks int) ([]byte, error) {
+	pattern := product.Base(path, src)
+	if pattern == "" || forks == mostForks {
+		return nil, nil
+	}
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, nil // the path is no pattern
+	}
+	var part, whole []byte
+	from, found := "", 0
+	for _, at := range paths {
+		data, _, err := plainfile.Read(at, 0)
+		if err != nil {
+			return nil, err
+		}
+		before, sure := product.Before(src, data)
+		if len(before) > 0 {
+			part, whole, from, found = before, data, at, found+1
+		}
+		if sure {
+			found = 1
+			break
+		}
+	}
+	if found != 1 {
+		return nil, nil
+	}
+	before, err := earlier(product, from, whole, forks+1)
+	if err != nil || len(before) == 0 && product.Base(from, whole) != "" {
+		return nil, err
+	}
+	return slices.Concat(before, part), nil
+}
+
+// accompanied reads the session once more with the file that its product keeps beside it, if there
+// is one.
+func (s *Session) accompanied(product format.Accompanied, path string) error {
 	beside := product.Beside(path)
 	if beside == "" {
 		return nil
