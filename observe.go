@@ -268,10 +268,16 @@ func (e *Engine) foldNow(ctx context.Context, id string, plan policy.Decision, o
 	return nil
 }
 
-// EndTurn says that the loop ended a turn: old tool outputs are pruned if it is worth it (S001
-// phase 2).
+// EndTurn says that the loop ended a turn: a compaction that was asked for is made (CompactOptions,
+// AtTurnEnd), and old tool outputs are pruned if it is worth it (S001 phase 2).
 func (e *Engine) EndTurn(ctx context.Context, id string) (Outcome, error) {
-	return e.prune(ctx, id, policy.Occasion{TurnEnded: true}, "turn")
+	var asked Outcome
+	if err := e.compactAsked(ctx, id, &asked); err != nil || asked.Compacted != nil || asked.Pruned != nil {
+		return asked, err
+	}
+	out, err := e.prune(ctx, id, policy.Occasion{TurnEnded: true}, "turn")
+	out.Refusals = append(asked.Refusals, out.Refusals...)
+	return out, err
 }
 
 // Prune prunes on demand. Where compaction.prune is off it does nothing, as S001's prune, and has
