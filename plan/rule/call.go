@@ -72,7 +72,7 @@ func (known *fact) read(p *session.Part, cwd string) {
 }
 
 // understand reads a call, and gives its arguments as call.Members walks them. Of the actions the
-// texts are dropped: the log has them.
+// Texts are dropped: the log has them.
 func understand(p *session.Part, cwd string) (*Call, call.Arguments) {
 	did := call.Of(p, cwd)
 	shows := coverage.OfCall(p, &did, cwd)
