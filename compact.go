@@ -205,7 +205,7 @@ func (e *Engine) overflowed(l *live, before int) bool {
 	log := l.log[:before]
 	at := lastStep(log)
 	return at >= 0 && log[at].Tokens != nil &&
-		e.policy.Budget.Check(l.model, *log[at].Tokens, report.Pending(log, at, l.facts)).Overflow
+		l.policy.Budget.Check(l.model, *log[at].Tokens, report.Pending(log, at, l.facts)).Overflow
 }
 
 func (e *Engine) compact(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {

@@ -169,11 +169,11 @@ func (e *Engine) restoring(l *live, c store.Change, parts []string, replaced []r
 // measured fills a receipt in with what a change makes of the view.
 func (e *Engine) measured(l *live, c store.Change, r *pivot.Receipt, now session.Millis) {
 	state, _, window := l.after(c)
-	r.SessionID, r.Time, r.Policy, r.Log = l.id, now, e.policy.Name, len(l.log)
+	r.SessionID, r.Time, r.Policy, r.Log = l.id, now, l.policy.Name, len(l.log)
 	r.MessagesBefore, r.MessagesAfter = len(l.window()), len(window)
 	r.TokensBefore, r.TokensAfter = l.look().Tokens(), l.tokens(window, state.Ledger)
 	r.Saved = r.TokensBefore - r.TokensAfter
-	if usable := e.policy.Budget.Usable(l.model); !usable.Unlimited {
+	if usable := l.policy.Budget.Usable(l.model); !usable.Unlimited {
 		r.Usable = usable.Threshold
 	}
 	r.Undo = "winnow undo " + l.id + " " + r.ID

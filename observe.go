@@ -86,14 +86,14 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 		return c, nil
 	}, func(l *live) {
 		e.emitSpent(id, written)
-		if doubt := e.policy.Budget.Doubt(l.model); doubt != "" && !l.warned {
+		if doubt := l.policy.Budget.Doubt(l.model); doubt != "" && !l.warned {
 			l.warned = true
 			e.emit(id, Event{Type: BudgetWarning, Text: doubt})
 		}
 		at := lastStep(l.log)
 		e.learn(l, usage, at)
 		e.warnOfCut(l)
-		plan = e.policy.Plan(l.plannerState(), policy.Occasion{
+		plan = l.policy.Plan(l.plannerState(), policy.Occasion{
 			StepEnded: true, Usage: usage, Summary: l.log[at].IsSummary(), Pending: report.Pending(l.log, at, l.facts),
 			GoesOn: called(&l.log[at]),
 		})
@@ -101,7 +101,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 		out.Prepare = plan.Prepare && l.summaryWanted() && e.asks() && !e.isPreparing(id)
 		out.Pivot = l.pivot()
 		// What was sent did fit, whatever came of it: the compaction before it did help.
-		if !plan.Verdict.Overflow || !e.policy.Budget.Check(l.model, usage, 0).Overflow {
+		if !plan.Verdict.Overflow || !l.policy.Budget.Check(l.model, usage, 0).Overflow {
 			l.turn.folds = 0
 		}
 		if plan.Fold {
@@ -238,7 +238,7 @@ func (e *Engine) planRequest(ctx context.Context, id string, o BeginOptions, col
 		var state policy.State
 		state, occasion = e.starting(l)
 		occasion.Held, occasion.Folds = o.Held, o.Fold || cold && occasion.Cold
-		plan = e.policy.Plan(state, occasion)
+		plan = l.policy.Plan(state, occasion)
 		if occasion.Folds && plan.Fold {
 			l.turn.folds++
 		}
@@ -288,7 +288,7 @@ func (e *Engine) Prune(ctx context.Context, id string, force bool) (Outcome, err
 
 func (e *Engine) prune(ctx context.Context, id string, o policy.Occasion, trigger string) (Outcome, error) {
 	var plan policy.Decision
-	err := e.locked(ctx, "prune", id, func(l *live) { plan = e.policy.Plan(l.plannerState(), o) })
+	err := e.locked(ctx, "prune", id, func(l *live) { plan = l.policy.Plan(l.plannerState(), o) })
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -310,10 +310,10 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 	var plan policy.Decision
 	var tries, size, usable int
 	err = e.locked(ctx, "compact", id, func(l *live) {
-		plan = e.policy.Plan(l.plannerState(), policy.Occasion{Rejected: true})
+		plan = l.policy.Plan(l.plannerState(), policy.Occasion{Rejected: true})
 		l.turn.folds++
 		tries, size = l.turn.folds, l.look().Tokens()+l.overhead()
-		usable = e.policy.Budget.Usable(l.model).Threshold
+		usable = l.policy.Budget.Usable(l.model).Threshold
 	})
 	if err != nil {
 		return Outcome{}, true, err

@@ -151,4 +151,3 @@ func TestDiscard_aSummaryDoesNotBringTheUsersWordsBack(t *testing.T) {
 		}
 	}
 }
-

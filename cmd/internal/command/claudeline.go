@@ -16,11 +16,19 @@ import (
 // claudeLine is a line about a session: how full the window is, what it cost, until when the
 // provider's cache is warm, what a fold would save.
 func claudeLine(ctx context.Context, a *cli.App, path string) (claudeStatus, error) {
-	s, err := source.Open(ctx, a, path)
+	settings, err := a.Settings()
+	if err != nil {
+		return claudeStatus{}, err
+	}
+	settings.Settings = settings.ForAgent(claude, false)
+	s, err := source.Read(ctx, a, path)
 	if err != nil {
 		return claudeStatus{}, err
 	}
 	defer s.Close()
+	if err := s.Start(ctx, a, settings); err != nil {
+		return claudeStatus{}, err
+	}
 	g, err := winnow.Look(ctx, s.Engine, s.ID, report.Measure)
 	if err != nil {
 		return claudeStatus{}, err
