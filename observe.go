@@ -57,6 +57,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 	var plan policy.Decision
 	var tries int
 	var written []store.Spend
+	var later bool
 	err := e.change(ctx, "observe", id, func(l *live) (store.Change, error) {
 		at := lastStep(l.log)
 		if at < 0 {
@@ -99,7 +100,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 		})
 		out.Verdict, out.Refusals = plan.Verdict, plan.Refusals
 		out.Prepare = plan.Prepare && l.summaryWanted() && e.asks() && !e.isPreparing(id)
-		out.Pivot = l.pivot()
+		out.Pivot, later = l.pivot(), report.Postponed(l.state.Info)
 		// What was sent did fit, whatever came of it: the compaction before it did help.
 		if !plan.Verdict.Overflow || !l.policy.Budget.Check(l.model, usage, 0).Overflow {
 			l.turn.folds = 0
@@ -123,7 +124,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 			e.uncountFold(ctx, id, err)
 		}
 	}()
-	e.announce(id, out.Verdict)
+	e.announce(id, out.Verdict, later)
 	if len(plan.Commit) > 0 {
 		trigger := e.bySchedule()
 		if plan.Verdict.Overflow {
@@ -321,7 +322,7 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 	out.Refusals = plan.Refusals
 	out.Verdict = budget.Verdict{Overflow: true, Total: size, Usable: usable, Code: budget.CodeOverflow,
 		Reason: "the provider rejected the request as too long"}
-	e.announce(id, out.Verdict)
+	e.announce(id, out.Verdict, false)
 	switch {
 	case !plan.Fold:
 		return out, true, fail(TooLong, "compact", id, "compact the session, or set compaction.auto to true",
@@ -360,12 +361,13 @@ func (e *Engine) noMoreAttempts(ctx context.Context, id string, size, usable int
 	return failed
 }
 
-func (e *Engine) announce(id string, v budget.Verdict) {
+// announce tells of a window that fills up, unless that was postponed, or overflows.
+func (e *Engine) announce(id string, v budget.Verdict, later bool) {
 	event := Event{Type: BudgetWarning, Verdict: &v, Text: v.Reason}
 	switch {
 	case v.Overflow:
 		event.Type = BudgetOverflow
-	case v.Usable <= 0 || float64(v.Total) < budget.WarnAt*float64(v.Usable) || v.Code != budget.CodeFits:
+	case later || v.Usable <= 0 || float64(v.Total) < budget.WarnAt*float64(v.Usable) || v.Code != budget.CodeFits:
 		return
 	}
 	e.emit(id, event)
