@@ -371,7 +371,7 @@ func (e *Engine) starting(l *live) (policy.State, policy.Occasion) {
 func (e *Engine) current(l *live) *report.Session {
 	l.handles.Name(l.log)
 	return &report.Session{
-		State: l.state, Log: l.log, Model: l.model, Policy: e.policy, Facts: l.facts, Handles: &l.handles,
+		State: l.state, Log: l.log, Model: l.model, Policy: *l.policy, Facts: l.facts, Handles: &l.handles,
 		View: l.look(), Prices: e.prices(l), Overhead: l.overhead(), Planner: l.plannerState(),
 		Reported: l.reported.usage, Estimated: l.reported.estimated, Scale: &l.scale,
 	}

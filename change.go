@@ -340,10 +340,10 @@ func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.M
 	window := l.window()
 	before := l.look().Tokens()
 	after := l.tokens(window, l.state.Ledger.Without(keysOf(replaced)...).With(committed...))
-	usable := e.policy.Budget.Usable(l.model)
+	usable := l.policy.Budget.Usable(l.model)
 	rewrites := l.rewrites(store.Change{Commit: committed, Restore: keysOf(replaced)})
 	r := &pivot.Receipt{
-		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Pruning, Time: now, Policy: e.policy.Name,
+		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Pruning, Time: now, Policy: l.policy.Name,
 		Trigger:        trigger,
 		MessagesBefore: len(window), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after,
 		Committed: committed, Replaced: replaced, Saved: before - after,

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/plan/view"
@@ -14,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/store/edit"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/summarize/ask"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // CompactOptions say how to fold.
@@ -45,6 +49,10 @@ type CompactOptions struct {
 	// Prepared only makes a summary count that Prepare has written; while there is none nothing is
 	// done, and there is no receipt. See Prepare.
 	Prepared bool
+	// AtTurnEnd only notes that the past is to be folded when the agent's turn has ended: EndTurn
+	// does it, once, unless it was folded meanwhile. Focus is what the summary is to keep; of two
+	// notes the newer one counts. There is no receipt yet.
+	AtTurnEnd bool
 	// KeepSecrets leaves keys, tokens and passwords in what is written under the pivot as they are.
 	// Otherwise those of a known shape are masked there, but for what is pinned; the log keeps them
 	// either way.
@@ -67,6 +75,8 @@ type CompactOptions struct {
 // NotFound, Busy.
 func (e *Engine) Compact(ctx context.Context, id string, o CompactOptions) (*pivot.Receipt, error) {
 	switch {
+	case o.AtTurnEnd:
+		return nil, e.askAtTurnEnd(ctx, id, o.Focus)
 	case o.Later:
 		_, err := e.schedule(ctx, id, o)
 		return nil, err
@@ -101,6 +111,58 @@ func (e *Engine) schedule(ctx context.Context, id string, o CompactOptions) (mar
 		}
 	})
 	return marker, err
+}
+
+// askedMember is the member of a session's info that says that a compaction was asked for.
+const askedMember = "winnowCompactionAsked"
+
+// asked is a compaction that was asked for, to be made when the turn has ended.
+type asked struct {
+	Focus string         `json:"focus,omitzero"`
+	Time  session.Millis `json:"time"`
+}
+
+// askAtTurnEnd notes that a compaction is to be made when the turn has ended.
+func (e *Engine) askAtTurnEnd(ctx context.Context, id, focus string) error {
+	return e.setOwn(ctx, id, map[string]jsontext.Value{
+		askedMember: span.Make("focus", focus, "time", millis(e.config.Now())),
+	})
+}
+
+// compactAsked makes the compaction that was asked for, now that the turn has ended. One that cannot
+// be made is a refusal: it is not tried again.
+func (e *Engine) compactAsked(ctx context.Context, id string, out *Outcome) error {
+	var a asked
+	done := false
+	err := e.locked(ctx, "compact", id, func(l *live) {
+		if json.Unmarshal(span.Get([]byte(l.state.Info.Unknown), askedMember), &a) != nil {
+			a = asked{} // nothing was asked for
+		}
+		done = slices.ContainsFunc(l.state.Receipts, func(r pivot.Receipt) bool {
+			return r.Kind == pivot.Compaction && r.Time > a.Time
+		})
+	})
+	if err != nil || a.Time == 0 {
+		return err
+	}
+	if !done {
+		receipt, err := e.compact(ctx, id, CompactOptions{Focus: a.Focus}, "asked")
+		switch {
+		case err != nil && (ctx.Err() != nil || !slices.Contains(finalCodes, CodeOf(err))):
+			return err
+		case err != nil:
+			out.Refusals = append(out.Refusals, rule.Refusal{Code: CodeOf(err),
+				Reason: "a compaction was asked for: " + reason(err)})
+		case receipt.Kind == pivot.Compaction:
+			out.Compacted = receipt
+		default:
+			out.Pruned = receipt
+		}
+	}
+	return e.changeInfo(ctx, "compact", id, func(_ *live, info *session.Info) error {
+		info.Unknown = jsontext.Value(span.Remove([]byte(info.Unknown), false, askedMember))
+		return nil
+	})
 }
 
 // finalCodes are the errors of a compaction that would fail in the same way again.
@@ -143,7 +205,7 @@ func (e *Engine) overflowed(l *live, before int) bool {
 	log := l.log[:before]
 	at := lastStep(log)
 	return at >= 0 && log[at].Tokens != nil &&
-		e.policy.Budget.Check(l.model, *log[at].Tokens, report.Pending(log, at, l.facts)).Overflow
+		l.policy.Budget.Check(l.model, *log[at].Tokens, report.Pending(log, at, l.facts)).Overflow
 }
 
 func (e *Engine) compact(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {

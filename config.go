@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/cache"
 	"github.com/winnowhq/winnow/store/memory"
+	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -167,4 +168,24 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// policyOf is the policy for a session: that of the agent whose it is, as its info tells.
+func (e *Engine) policyOf(info session.Info) *policy.Policy {
+	if len(e.config.Settings.Agents) == 0 {
+		return &e.policy
+	}
+	name, sub := report.Agent(info)
+	key := name
+	if sub {
+		key += "/"
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.agents[key] == nil {
+		p := e.config.Settings.ForAgent(name, sub).NewPolicy()
+		p.After = e.policy.After
+		e.agents[key] = &p
+	}
+	return e.agents[key]
 }

@@ -170,11 +170,11 @@ func (e *Engine) restoring(l *live, c store.Change, parts []string, replaced []r
 // measured fills a receipt in with what a change makes of the view.
 func (e *Engine) measured(l *live, c store.Change, r *pivot.Receipt, now session.Millis) {
 	state, _, window := l.after(c)
-	r.SessionID, r.Time, r.Policy, r.Log = l.id, now, e.policy.Name, len(l.log)
+	r.SessionID, r.Time, r.Policy, r.Log = l.id, now, l.policy.Name, len(l.log)
 	r.MessagesBefore, r.MessagesAfter = len(l.window()), len(window)
 	r.TokensBefore, r.TokensAfter = l.look().Tokens(), l.tokens(window, state.Ledger)
 	r.Saved = r.TokensBefore - r.TokensAfter
-	if usable := e.policy.Budget.Usable(l.model); !usable.Unlimited {
+	if usable := l.policy.Budget.Usable(l.model); !usable.Unlimited {
 		r.Usable = usable.Threshold
 	}
 	r.Undo = "winnow undo " + l.id + " " + r.ID
@@ -350,10 +350,16 @@ func pinsOf(pins []rule.Pin) string {
 	return text
 }
 
-// EndTurn says that the loop ended a turn: old tool outputs are pruned if it is worth it (S001
-// phase 2).
+// EndTurn says that the loop ended a turn: a compaction that was asked for is made (CompactOptions,
+// AtTurnEnd), and old tool outputs are pruned if it is worth it (S001 phase 2).
 func (e *Engine) EndTurn(ctx context.Context, id string) (Outcome, error) {
-	return e.prune(ctx, id, policy.Occasion{TurnEnded: true}, "turn")
+	var asked Outcome
+	if err := e.compactAsked(ctx, id, &asked); err != nil || asked.Compacted != nil || asked.Pruned != nil {
+		return asked, err
+	}
+	out, err := e.prune(ctx, id, policy.Occasion{TurnEnded: true}, "turn")
+	out.Refusals = append(asked.Refusals, out.Refusals...)
+	return out, err
 }
 
 // Prune prunes on demand. Where compaction.prune is off it does nothing, as S001's prune, and has
@@ -364,7 +370,7 @@ func (e *Engine) Prune(ctx context.Context, id string, force bool) (Outcome, err
 
 func (e *Engine) prune(ctx context.Context, id string, o policy.Occasion, trigger string) (Outcome, error) {
 	var plan policy.Decision
-	err := e.locked(ctx, "prune", id, func(l *live) { plan = e.policy.Plan(l.plannerState(), o) })
+	err := e.locked(ctx, "prune", id, func(l *live) { plan = l.policy.Plan(l.plannerState(), o) })
 	if err != nil {
 		return Outcome{}, err
 	}

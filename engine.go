@@ -48,10 +48,11 @@ type Engine struct {
 
 	mu           sync.Mutex
 	live         map[string]*live
-	cache        *cache.Pool             // that those at hand are in
-	each         int                     // that one takes of it from the beginning; 0: its bytes
-	preparations map[string]*preparation // by session
-	folds        map[string]int          // compactions that are being made, by session
+	agents       map[string]*policy.Policy // by agent: see policyOf
+	cache        *cache.Pool               // that those at hand are in
+	each         int                       // that one takes of it from the beginning; 0: its bytes
+	preparations map[string]*preparation   // by session
+	folds        map[string]int            // compactions that are being made, by session
 }
 
 // Open makes an engine. The error names what in the configuration cannot be.
@@ -61,7 +62,7 @@ func Open(c Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{config: c, policy: c.Settings.NewPolicy(), models: c.Models.Memo(), live: map[string]*live{},
-		preparations: map[string]*preparation{}, folds: map[string]int{}}
+		preparations: map[string]*preparation{}, folds: map[string]int{}, agents: map[string]*policy.Policy{}}
 	e.policy.After = c.After
 	e.ids.Random = c.Random
 	switch e.cache = c.Cache; {

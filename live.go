@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
@@ -26,6 +27,8 @@ type live struct {
 	log   []session.Message
 	facts *rule.Facts
 	model model.Model
+	// policy is the engine's, or that of the agent whose session it is.
+	policy *policy.Policy
 	// handles name the parts of the log.
 	handles rule.Handles
 
@@ -96,7 +99,7 @@ func (e *Engine) lockBy(
 	e.mu.Lock()
 	l, each := e.live[id], 0
 	if l == nil {
-		l = &live{id: id, reported: reported{estimated: -1}, view: view.Live{Markers: e.policy.Markers()}}
+		l = &live{id: id, policy: &e.policy, reported: reported{estimated: -1}, view: view.Live{Markers: e.policy.Markers()}}
 		l.memory, each = e.cache.Add(func() { e.evict(l) }), e.each
 		e.live[id] = l
 	}
@@ -113,7 +116,7 @@ func (e *Engine) lockBy(
 	if err := refresh(ctx, l); err != nil {
 		return nil, e.failed(op, id, err)
 	}
-	read = true
+	read, l.policy = true, e.policyOf(l.state.Info)
 	return l, nil
 }
 

@@ -81,6 +81,7 @@ func (e *Engine) observe(ctx context.Context, id string, said *session.Message, 
 	var plan policy.Decision
 	var tries int
 	var recorded []store.Spend
+	var later bool
 	written := false
 	err := e.change(ctx, "observe", id, func(l *live) (store.Change, error) {
 		at := lastStep(l.log)
@@ -125,22 +126,22 @@ func (e *Engine) observe(ctx context.Context, id string, said *session.Message, 
 			e.joined(l, said)
 		}
 		e.emitSpent(id, recorded)
-		if doubt := e.policy.Budget.Doubt(l.model); doubt != "" && !l.warned {
+		if doubt := l.policy.Budget.Doubt(l.model); doubt != "" && !l.warned {
 			l.warned = true
 			e.emit(id, Event{Type: BudgetWarning, Text: doubt})
 		}
 		at := lastStep(l.log)
 		e.learn(l, usage, at)
 		e.warnOfCut(l)
-		plan = e.policy.Plan(l.plannerState(), policy.Occasion{
+		plan = l.policy.Plan(l.plannerState(), policy.Occasion{
 			StepEnded: true, Usage: usage, Summary: l.log[at].IsSummary(), Pending: report.Pending(l.log, at, l.facts),
 			GoesOn: called(&l.log[at]),
 		})
 		out.Verdict, out.Refusals = plan.Verdict, plan.Refusals
 		out.Prepare = plan.Prepare && l.summaryWanted() && e.asks() && !e.isPreparing(id)
-		out.Pivot = l.pivot()
+		out.Pivot, later = l.pivot(), report.Postponed(l.state.Info)
 		// What was sent did fit, whatever came of it: the compaction before it did help.
-		if !plan.Verdict.Overflow || !e.policy.Budget.Check(l.model, usage, 0).Overflow {
+		if !plan.Verdict.Overflow || !l.policy.Budget.Check(l.model, usage, 0).Overflow {
 			l.turn.folds = 0
 		}
 		if plan.Fold {
@@ -162,7 +163,7 @@ func (e *Engine) observe(ctx context.Context, id string, said *session.Message, 
 			e.uncountFold(ctx, id, err)
 		}
 	}()
-	e.announce(id, out.Verdict)
+	e.announce(id, out.Verdict, later)
 	if len(plan.Commit) > 0 {
 		trigger := e.bySchedule()
 		if plan.Verdict.Overflow {
@@ -277,7 +278,7 @@ func (e *Engine) planRequest(ctx context.Context, id string, o BeginOptions, col
 		var state policy.State
 		state, occasion = e.starting(l)
 		occasion.Held, occasion.Folds = o.Held, o.Fold || cold && occasion.Cold
-		plan = e.policy.Plan(state, occasion)
+		plan = l.policy.Plan(state, occasion)
 		if occasion.Folds && plan.Fold {
 			l.turn.folds++
 		}
@@ -318,10 +319,10 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 	var plan policy.Decision
 	var tries, size, usable int
 	err = e.locked(ctx, "compact", id, func(l *live) {
-		plan = e.policy.Plan(l.plannerState(), policy.Occasion{Rejected: true})
+		plan = l.policy.Plan(l.plannerState(), policy.Occasion{Rejected: true})
 		l.turn.folds++
 		tries, size = l.turn.folds, l.look().Tokens()+l.overhead()
-		usable = e.policy.Budget.Usable(l.model).Threshold
+		usable = l.policy.Budget.Usable(l.model).Threshold
 	})
 	if err != nil {
 		return Outcome{}, true, err
@@ -329,7 +330,7 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 	out.Refusals = plan.Refusals
 	out.Verdict = budget.Verdict{Overflow: true, Total: size, Usable: usable, Code: budget.CodeOverflow,
 		Reason: "the provider rejected the request as too long"}
-	e.announce(id, out.Verdict)
+	e.announce(id, out.Verdict, false)
 	switch {
 	case !plan.Fold:
 		return out, true, fail(TooLong, "compact", id, "compact the session, or set compaction.auto to true",
@@ -368,12 +369,13 @@ func (e *Engine) noMoreAttempts(ctx context.Context, id string, size, usable int
 	return failed
 }
 
-func (e *Engine) announce(id string, v budget.Verdict) {
+// announce tells of a window that fills up, unless that was postponed, or overflows.
+func (e *Engine) announce(id string, v budget.Verdict, later bool) {
 	event := Event{Type: BudgetWarning, Verdict: &v, Text: v.Reason}
 	switch {
 	case v.Overflow:
 		event.Type = BudgetOverflow
-	case v.Usable <= 0 || float64(v.Total) < budget.WarnAt*float64(v.Usable) || v.Code != budget.CodeFits:
+	case later || v.Usable <= 0 || float64(v.Total) < budget.WarnAt*float64(v.Usable) || v.Code != budget.CodeFits:
 		return
 	}
 	e.emit(id, event)

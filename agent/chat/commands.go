@@ -40,6 +40,7 @@ func commands() (all []command) {
 	add(true, "export", "[file]", "write the session into a file", (*chat).export)
 	add(false, "revert", "", "go back to before a message of yours, files too", (*chat).chooseRevert)
 	add(true, "pin", "text", "keep a text through every pruning and folding", (*chat).pin)
+	add(true, "later", "", "no more warnings in this session until the window is full", (*chat).later)
 	add(true, "diff", "", "what changed in files in this session", (*chat).showChanges)
 	add(true, "copy", "[code]", "copy the newest answer, or its newest block of code", (*chat).copyCommand)
 	add(false, "mouse", "", "let the mouse select text, or its wheel scroll", (*chat).toggleMouse)

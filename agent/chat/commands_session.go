@@ -5,6 +5,7 @@ import (
 	"context"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent/chat/internal/draw"
@@ -13,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
@@ -186,6 +188,16 @@ func (m *chat) pin(text string) tea.Cmd {
 	return m.attempt("nothing was pinned", func(ctx context.Context, id string) (string, error) {
 		_, err := m.config.Engine.Pin(ctx, id, rule.Pin{Text: text})
 		return "pinned: " + draw.OneLine(text), err
+	})
+}
+
+// later postpones the warning that the window fills up, for this session.
+func (m *chat) later(string) tea.Cmd {
+	return m.attempt("the warning is not postponed", func(ctx context.Context, id string) (string, error) {
+		err := m.config.Engine.Amend(ctx, id, winnow.Amendment{Own: map[string]jsontext.Value{
+			report.LaterMember: jsontext.Value("true"),
+		}})
+		return "no more warnings in this session until the window is full", err
 	})
 }
 

@@ -159,6 +159,8 @@ func TestCommands_work(t *testing.T) {
 	}
 	b.says("/pin never touch the migrations")
 	b.shows("pinned: never touch the migrations")
+	b.says("/later")
+	b.shows("no more warnings in this session until the window is full")
 	b.says("/export out.json")
 	b.shows("exported to /tmp/out.json")
 	b.says("/export")

@@ -188,5 +188,9 @@ func budgetText(e winnow.Event) string {
 	if e.Text != "" {
 		text += ": " + draw.OneLine(e.Text)
 	}
-	return text + " · /compact folds now, /context shows what takes the space"
+	text += " · /compact folds now, /context shows what takes the space"
+	if e.Type == winnow.BudgetWarning {
+		text += ", /later postpones it"
+	}
+	return text
 }

@@ -20,7 +20,7 @@ const poison = "\x1b]52;c;cm0gLXJm\x07\x1b]0;owned\x1b\\\x1b[2J\x1bPq\x1b\\\x1b_
 // tried are the commands, with what they are given.
 var tried = []struct{ name, argument string }{
 	{"nothing" + poison, ""}, {"title", poison}, {"title", ""}, {"context", ""}, {"cost", ""}, {"sessions", ""},
-	{"model", ""}, {"model", poison}, {"pin", poison},
+	{"model", ""}, {"model", poison}, {"pin", poison}, {"later", ""},
 	{"revert", ""}, {"help", ""}, {"export", "a" + poison}, {"prune", ""}, {"compact", poison}, {"receipt", poison},
 	{"undo", poison}, {"redo", ""}, {"copy", poison}, {"copy", "code"}, {"copy", ""}, {"mouse", ""}, {"diff", ""}, {"clear", ""}, {"new", ""}, {"quit", ""},
 }

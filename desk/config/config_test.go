@@ -229,7 +229,7 @@ func TestLoad_aNamedFileMustBeThereAndIsTheOnlyOne(t *testing.T) {
 func TestEnvironment_setsEveryKey(t *testing.T) {
 	values := map[string]string{
 		"policy": "classic", "schedule": "eager", "counter": "chars4", "compaction.summarizer": "offline", "compaction.threshold": `{"*":0.5}`, "compaction.reserved": "7", "compaction.keep": "7",
-		"compaction.model": "p/m", "model": "p/m", "titles": "p/m", "permissions": `[{"verdict":"ask"}]`, "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
+		"compaction.model": "p/m", "model": "p/m", "titles": "p/m", "mcp.compact": "on", "agents": `{"claude/sub":{"threshold":0.5}}`, "permissions": `[{"verdict":"ask"}]`, "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
 		"gateway.listen": "127.0.0.1:1", "gateway.mode": "observe", "gateway.origins": `["https://agent.example"]`, "gateway.upstreams": `{"house":"http://127.0.0.1:1"}`,
 		"gateway.retention": "60d", "gateway.auditRetention": "2h", "gateway.capture": "none", "gateway.memory": "16777216", "gateway.tls.cert": "/c.pem", "gateway.tls.key": "/k.pem",
 		"gateway.clients": `{"ann":"` + strings.Repeat("0f", 32) + `"}`, "gateway.delegate": "clear_tool_uses", "gateway.drain": "15m", "gateway.profile": "127.0.0.1:6060", "gateway.metrics": "0.0.0.0:9141",

@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/budget"
 	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/settings"
 )
 
 // Keys are the dotted names of every setting, in the order of the documentation.
@@ -143,6 +144,8 @@ func wanted(key string) string {
 		switch {
 		case t.Elem() == reflect.TypeFor[model.Patch]():
 			return "an object of models by provider/id"
+		case t.Elem() == reflect.TypeFor[settings.Agent]():
+			return "an object of agents by name, each with policy and threshold"
 		case t.Elem() == reflect.TypeFor[GatewayKey]():
 			return "an object of keys by name"
 		case t.Elem() == reflect.TypeFor[GatewayAccess]():

@@ -171,6 +171,8 @@ var reasons = map[string]string{
 	"gateway.drain":           "it decides how long a program of yours takes to end",
 	"gateway.profile":         "it decides who can read the memory of a program of yours",
 	"gateway.metrics":         "it decides who sees what your requests cost",
+	"agents":                  "it decides how the sessions of your agents are pruned, and when they are folded",
+	"mcp.compact":             "it decides when your sessions are compacted",
 	"notify":                  "it decides what is sent to your terminal",
 	"snapshots":               "it decides whether what an agent did can be undone",
 

@@ -72,6 +72,10 @@ func hostile(key string) []string {
 		return []string{`{"anthropic": "https://evil.example"}`, `{"x": "http://10.0.0.1"}`}
 	case "gateway.tools.drop":
 		return []string{`["*"]`, `["Bash"]`}
+	case "agents":
+		return []string{`{"*": {"threshold": 1000}}`}
+	case "mcp.compact":
+		return []string{`"on"`, `"off"`}
 	case "notify":
 		return []string{`"osc9"`}
 	case "gateway.capture":

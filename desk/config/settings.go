@@ -46,7 +46,18 @@ type Settings struct {
 	Providers map[string]Provider `json:"providers"`
 	// Gateway says how the requests of agents are relayed.
 	Gateway Gateway `json:"gateway"`
+	MCP     MCP     `json:"mcp"` // the tools that agents have over MCP
 }
+
+// MCP says which tools an agent has over the Model Context Protocol.
+type MCP struct {
+	// Compact offers the tool compact, with which an agent asks for a compaction at the end of its
+	// turn: CompactAuto for clients that do not compact by themselves, "on" for all, "off" for none.
+	Compact string `json:"compact"`
+}
+
+// CompactAuto is the default of mcp.compact.
+const CompactAuto = "auto"
 
 // Hooks are commands that take part in what happens to a session: a program and its arguments, run
 // without a shell. Package hook says what they read and print. An empty list is no hook.
@@ -84,6 +95,7 @@ func Default() Settings {
 			Tools: GatewayTools{Drop: []string{}}, Memory: gatewayMemory, Capture: CaptureAll,
 			Clients: map[string]string{}, Origins: []string{}, Page: true, SearchIndex: true, Drain: "30s",
 			Retention: gatewayRetention, AuditRetention: gatewayAuditRetention},
+		MCP: MCP{Compact: CompactAuto},
 	}
 }
 
@@ -140,6 +152,9 @@ func (s Settings) Validate() error {
 	}
 	if !slices.Contains([]string{"", "off", "bell", "osc9", "osc777"}, s.Notify) {
 		bad("notify", "%q is not a way to notify; there are off, bell, osc9 and osc777", s.Notify)
+	}
+	if !slices.Contains([]string{"", CompactAuto, "on", "off"}, s.MCP.Compact) {
+		bad("mcp.compact", "unknown value %q; use auto, on or off", s.MCP.Compact)
 	}
 	for key, command := range s.Hooks.commands() {
 		switch {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -27,14 +28,20 @@ type Config struct {
 	// Refuse says why the caller may not use a tool, or with "" the resources; nil if it may.
 	// Default: everybody may use all of them.
 	Refuse func(tool string) error
-	// Audit is told what is read or pinned before it is done; what it refuses is not done. Default:
-	// nobody is told.
+	// Compact reports whether a client, by its name, may ask for a compaction. Default: no client
+	// may, and the tool is not offered.
+	Compact func(client string) bool
+	// Alone: the server is no part of a gateway, so that somebody else must end the turn of a
+	// session that did not come through one.
+	Alone bool
+	// Audit is told of each reading, pin and wish before it is done; what it refuses is not done.
+	// Default: nobody is told.
 	Audit func(ctx context.Context, deed Deed) error
 }
 
 // Deed is what somebody does with a session.
 type Deed struct {
-	Did     string // "read" or "pin"
+	Did     string // "read", "pin" or "compact"
 	Session string // its id
 	Part    string // the id of the part that it is about, "" for the whole session
 }
@@ -45,17 +52,51 @@ func New(c Config) *sdk.Server {
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 	})
 	for _, t := range tools {
+		if t.name == compactTool && c.Compact == nil {
+			continue
+		}
 		s.AddTool(&sdk.Tool{Name: t.name, Description: t.description, InputSchema: t.schema,
-			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.name != "pin", IdempotentHint: true}},
+			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.name != "pin" && t.name != compactTool, IdempotentHint: true}},
 			func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				if err := c.refused(t.name); err != nil {
 					return result("", err)
 				}
+				if t.name == compactTool && !c.Compact(clientOf(r)) {
+					return result("", errors.New(clientOf(r)+" compacts its sessions by itself"))
+				}
 				return result(t.call(ctx, c, read(r.Params.Arguments)))
 			})
 	}
+	s.AddReceivingMiddleware(c.offering)
 	c.addResources(s)
 	return s
+}
+
+// offering leaves the tool compact out of the list for a client that may not use it.
+func (c Config) offering(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		answer, err := next(ctx, method, r)
+		if list, is := answer.(*sdk.ListToolsResult); is && err == nil && c.Compact != nil && !c.Compact(clientOf(r)) {
+			list.Tools = slices.DeleteFunc(slices.Clone(list.Tools), func(t *sdk.Tool) bool { return t.Name == compactTool })
+		}
+		return answer, err
+	}
+}
+
+// clientOf is the name with which the client of a request introduces itself, "" without one.
+func clientOf(r sdk.Request) string {
+	if params := r.GetParams(); params != nil {
+		about, _ := params.GetMeta()["io.modelcontextprotocol/clientInfo"].(map[string]any)
+		if name, _ := about["name"].(string); name != "" {
+			return name
+		}
+	}
+	if s, ok := r.GetSession().(*sdk.ServerSession); ok && s.InitializeParams() != nil {
+		if info := s.InitializeParams().ClientInfo; info != nil {
+			return info.Name
+		}
+	}
+	return ""
 }
 
 // Handler serves a server over HTTP, at any path. It looks neither at Host nor at Origin.

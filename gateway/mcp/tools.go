@@ -38,7 +38,13 @@ var tools = []tool{
 		jsontext.Value(`{"type":"object","properties":{}}`), describe},
 	{"pin", "Keep a part, by its handle, or a text in your context for good.", jsontext.Value(
 		`{"type":"object","properties":{"handle":{"type":"string"},"text":{"type":"string"}}}`), pin},
+	{compactTool, "The task is finished: compact this session when your turn ends.", jsontext.Value(
+		`{"type":"object","properties":{"keep":{"type":"string","description":"what to keep"},` +
+			`"session":{"type":"string"}}}`), compact},
 }
+
+// compactTool is the name of the tool that not every client is offered.
+const compactTool = "compact"
 
 // What one recall gives: as much as clients take. What is longer is read in pieces.
 const (
@@ -224,6 +230,45 @@ func kindsOf(s *report.Session) map[string]int {
 		}
 	}
 	return kinds
+}
+
+// compact notes that the session is to be compacted when the agent's turn has ended: never within
+// it, where the agent's next step needs what it has just read.
+func compact(ctx context.Context, c Config, a arguments) (string, error) {
+	id, err := c.current(ctx)
+	if a["session"] != "" {
+		id, err = c.named(a["session"])
+	}
+	if err != nil {
+		return "", err
+	}
+	state, err := c.Engine.Store().State(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	client, _ := report.Client(state.Info)
+	if !c.Compact(client) {
+		return "", errors.New(client + " compacts this session by itself")
+	}
+	if err := c.note(ctx, "compact", id, ""); err != nil {
+		return "", err
+	}
+	if _, err := c.Engine.Compact(ctx, id, winnow.CompactOptions{AtTurnEnd: true, Focus: a["keep"]}); err != nil {
+		return "", err
+	}
+	if client == "" && c.Alone {
+		return "Noted. Session " + id + " is compacted when an agent with winnow's plugin, or winnow run, ends a " +
+			"turn of it; nothing else does. The user can do it now: winnow compact " + id + ".", nil
+	}
+	return "Noted. Session " + id + " is compacted when your turn ends. Finish your answer.", nil
+}
+
+// named is the session that a call names, if the caller may have it.
+func (c Config) named(id string) (string, error) {
+	if c.Session != "" && id != c.Session {
+		return "", errors.New("only session " + c.Session + " is served")
+	}
+	return id, nil
 }
 
 func pin(ctx context.Context, c Config, a arguments) (string, error) {

@@ -48,7 +48,7 @@ const mostPrompt = 8 << 10
 // answer asks for a summary in one of the known ways, or the client says so beside it, as Codex does.
 func summarizes(r *http.Request, doc *format.Document) bool {
 	if strings.Contains(r.Header.Get("X-Codex-Turn-Metadata"), `"request_kind":"compaction"`) ||
-		r.Header.Get("X-Openai-Subagent") == "compact" {
+		r.Header.Get(codexAgentHeader) == "compact" {
 		return true
 	}
 	for _, m := range slices.Backward(doc.Session.Messages) {

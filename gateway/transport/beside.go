@@ -151,7 +151,7 @@ func (t *Transport) amendAccount(ctx context.Context, id, person string, spent [
 	if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	info := session.Info{ID: id, Title: "requests beside conversations", Unknown: clientMember("(beside)", "", person)}
+	info := session.Info{ID: id, Title: "requests beside conversations", Unknown: clientMember("(beside)", "", person, false)}
 	info.Time.Created = spent[0].Time
 	info.Time.Updated = spent[0].Time
 	_, err = kept.Apply(ctx, id, store.Change{Create: &info, Spend: spent})

@@ -83,7 +83,7 @@ func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, out
 		var turn winnow.Outcome
 		turn, err = t.engine.EndTurn(ctx, l.id)
 		t.decided(ctx, x, turn, x.sent+1)
-		l.pruned = heavier(turn.Pruned, l.pruned)
+		l.pruned = heavier(turn.Compacted, heavier(turn.Pruned, l.pruned))
 	}
 	x.took(u)
 	if out.Prepare {

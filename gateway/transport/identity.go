@@ -53,8 +53,11 @@ func beginning(r *http.Request, kind wire.Protocol, first digest) string {
 	return string(hashed(r.Header.Get(clientHeader), providerOf(r), string(kind), string(first[:])))
 }
 
-// agentHeader names a sub-agent.
-const agentHeader = "X-Claude-Code-Agent-Id"
+// agentHeader names a sub-agent of Claude Code's, and codexAgentHeader the kind of one of Codex's.
+const (
+	agentHeader      = "X-Claude-Code-Agent-Id"
+	codexAgentHeader = "X-Openai-Subagent"
+)
 
 // providerOf is the address of the provider, without a path.
 func providerOf(r *http.Request) string { return r.URL.Scheme + "://" + r.URL.Host }
@@ -219,19 +222,21 @@ func unmarked(block []byte) []byte {
 
 // origin is what the info of a session tells of the client whose conversation it is, as the member
 // "client": the name and version with which it introduces itself, its own word for the session, and
-// the person who began it.
+// the person who began it, and whether a sub-agent of the client's asks.
 func origin(r *http.Request, d *wire.Decoded) jsontext.Value {
 	name, _, _ := strings.Cut(r.UserAgent(), " ")
-	return clientMember(name[:min(len(name), 100)], sessionSignal(r.Header, d), r.Header.Get(personHeader))
+	sub := r.Header.Get(agentHeader) != "" || r.Header.Get(codexAgentHeader) != ""
+	return clientMember(name[:min(len(name), 100)], sessionSignal(r.Header, d), r.Header.Get(personHeader), sub)
 }
 
 // clientMember is the member "client" of a session's info.
-func clientMember(name, session, person string) jsontext.Value {
+func clientMember(name, session, person string, sub bool) jsontext.Value {
 	text, err := json.Marshal(map[string]any{"client": struct {
 		Name    string `json:"name,omitzero"`
 		Session string `json:"session,omitzero"`
 		Person  string `json:"person,omitzero"`
-	}{name, session, person}}, jsontext.AllowInvalidUTF8(true))
+		Sub     bool   `json:"sub,omitzero"`
+	}{name, session, person, sub}}, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil
 	}

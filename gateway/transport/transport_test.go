@@ -50,12 +50,13 @@ type stage struct {
 	random    *rand.Rand // of the client's habits
 	now       time.Time
 	looks     atomic.Int64
-	quiet     bool             // errors are expected
-	economic  bool             // folds when that pays, not only when the window overflows
-	window    int              // of the model, in tokens; 0: so large that nothing is folded
-	shell     bool             // the client declares one
-	refuse    bool             // its base does: see refusing
-	policy    string           // "" for the default
+	quiet     bool   // errors are expected
+	economic  bool   // folds when that pays, not only when the window overflows
+	window    int    // of the model, in tokens; 0: so large that nothing is folded
+	shell     bool   // the client declares one
+	refuse    bool   // its base does: see refusing
+	policy    string // "" for the default
+	agents    map[string]settings.Agent
 	idle      int              // strategies.balancedPruning.idleSteps; 0: 10
 	caches    *int             // cache.seconds of all models, nil for the catalogue's
 	withholds int              // bytes of what is said that are at hand, where the store does not have it; 0: it has
@@ -113,7 +114,7 @@ func (s *stage) restart() {
 	if s.options.Mode == Safe {
 		set.Schedule = "cold"
 	}
-	set.Policy = cmp.Or(s.policy, set.Policy)
+	set.Policy, set.Agents = cmp.Or(s.policy, set.Policy), s.agents
 	models := model.Default()
 	if s.economic {
 		set.Compaction.Threshold = budget.Thresholds{"*": budget.Economic}

@@ -6,10 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/plan/budget"
 	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -134,5 +137,45 @@ func TestObserve_learnsNothingFromWhatItLearned(t *testing.T) {
 	}
 	if few, many := factors[9], factors[99]; few < 1.1 || many < 0.97*few || many > 1.03*few {
 		t.Errorf("the factor is %v after 10 reports and %v after 100", few, many)
+	}
+}
+
+// A warning comes at 80 % of the window. It is postponed for the session that says so: then only a
+// full window is told.
+func TestWarning_comesAtEightyPercentAndIsPostponed(t *testing.T) {
+	for _, later := range []bool{false, true} {
+		s := withPolicy(policy.Balanced)
+		s.Compaction.Auto = false
+		l := newLab(t, winnow.Config{Models: small(100_000, 10_000), Settings: s})
+		l.user("hi")
+		l.says("hello")
+		usable := l.gauge().Usable
+		if later {
+			if err := l.Amend(context.Background(), l.id, winnow.Amendment{Own: map[string]jsontext.Value{
+				report.LaterMember: jsontext.Value("true")}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, share := range []int{79, 81, 101} {
+			events := l.Subscribe(0)
+			input := usable*share/100 - 100
+			if _, err := l.Observe(context.Background(), l.id, session.Usage{Input: input, Output: 100}); err != nil {
+				t.Fatal(err)
+			}
+			var want winnow.EventType
+			switch {
+			case share > 100:
+				want = winnow.BudgetOverflow
+			case share > 80 && !later:
+				want = winnow.BudgetWarning
+			}
+			all := told(events)
+			if len(all) > 1 || len(all) == 1 && all[0].Type != want || len(all) == 0 && want != "" {
+				t.Errorf("%d %%, later %t: %+v, want %q", share, later, all, want)
+			}
+			if g := l.gauge(); g.Warns() != (share > 80 && !later || share > 100) {
+				t.Errorf("%d %%, later %t: the gauge warns %t at %d of %d", share, later, g.Warns(), g.Total, g.Usable)
+			}
+		}
 	}
 }

@@ -159,6 +159,7 @@ func receiptFacts(r *pivot.Receipt) []fact {
 // triggers say why a receipt was written.
 var triggers = map[string]string{
 	"manual":    "it was asked for",
+	"asked":     "the agent asked for it",
 	"threshold": "the window was full",
 	"rejected":  "the provider refused the request as too long",
 	"turn":      "a turn had ended",

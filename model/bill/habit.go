@@ -3,6 +3,7 @@ package bill
 import (
 	"cmp"
 	"strings"
+	"unicode"
 )
 
 // Client is how a program compacts its conversations by itself, as far as that is known.
@@ -28,6 +29,24 @@ var clients = []Client{
 	{Name: "GeminiCLI", Share: 0.5, KeepShare: 0.3, Summary: 2_000},
 	{Name: "QwenCode", Share: 0.85, Keep: 8_000, Summary: 2_000},
 	{Name: "goose", Share: 0.8, Keep: 2_000, Summary: 2_000},
+}
+
+// Compacts reports whether a program is known to compact its conversations by itself, by a name with
+// which it introduces itself: in requests to a provider, or to a server of tools.
+func Compacts(program string) bool {
+	program = strings.ToLower(program)
+	for _, c := range clients {
+		own := strings.ToLower(c.Name)
+		for _, suffix := range []string{"-cli", "_", "cli", "code"} {
+			own = strings.TrimSuffix(own, suffix)
+		}
+		rest, is := strings.CutPrefix(program, own)
+		if is && (rest == "" || !unicode.IsLetter(rune(rest[0])) || strings.HasPrefix(rest, "cli") ||
+			strings.HasPrefix(rest, "code")) {
+			return true
+		}
+	}
+	return false
 }
 
 // usual is assumed of a client that is not among them.

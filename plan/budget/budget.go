@@ -246,4 +246,4 @@ func unknownOr(tokens int) string {
 }
 
 // WarnAt is the share of the usable window from which on a warning is due.
-const WarnAt = 0.85
+const WarnAt = 0.8

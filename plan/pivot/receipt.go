@@ -33,8 +33,9 @@ type Receipt struct {
 	// about to overflow, and the summary had been written while the work went on); "cold" (the
 	// provider's cache held nothing of the prompt, so it cost nothing extra); "pays" (it saves more
 	// than it costs to write the prompt to the cache again); "first-send" (no request had it yet,
-	// and it says nothing new); "discard"; "distill"; "restore"; "pin"; or "imported" for a pivot
-	// or a restore that came with a file.
+	// and it says nothing new); "asked" (the agent asked for it, and its turn had ended);
+	// "discard"; "distill"; "restore"; "pin"; or "imported" for a pivot or a restore that came with
+	// a file.
 	Trigger string `json:"trigger"`
 
 	Log int `json:"log,omitzero"` // for a pruning: messages that the log had at the time

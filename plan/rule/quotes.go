@@ -74,7 +74,7 @@ func (q *quotes) read(x *Item) {
 	input, output := x.Part.State.Input, x.Part.State.Result()
 	own := q.slot(x, Input, len(input))
 	if x.Step >= q.from && len(input) >= quotable {
-		for text := range texts(input) {
+		for text := range Texts(input) {
 			eachLine(text, func(line uint64) {
 				if at, ok := q.lines[line]; ok && q.slots[at].item.Step+remembered >= x.Step {
 					q.quote(q.slots[at], x.Step)
@@ -200,9 +200,9 @@ func unnumbered(line string) string {
 
 func blank(r rune) bool { return r <= ' ' }
 
-// texts are the texts among the arguments of a call, escapes resolved, as far as the arguments can
+// Texts are the texts among the arguments of a call, escapes resolved, as far as the arguments can
 // be read.
-func texts(input jsontext.Value) func(yield func(string) bool) {
+func Texts(input jsontext.Value) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		d := jsontext.NewDecoder(bytes.NewBuffer(input), session.ReadOptions())
 		for {

@@ -64,7 +64,7 @@ func TestTexts_ofArguments(t *testing.T) {
 		`not JSON`:               nil,
 		`{"old\u0041":"\u00e4"}`: {"ä"},
 	} {
-		if got := slices.Collect(texts([]byte(input))); !slices.Equal(got, want) {
+		if got := slices.Collect(Texts([]byte(input))); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", input, got, want)
 		}
 	}

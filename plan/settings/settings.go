@@ -28,7 +28,9 @@ type Settings struct {
 	Schedule   string     `json:"schedule"`
 	Compaction Compaction `json:"compaction"`
 	Strategies Strategies `json:"strategies"`
-	Counter    string     `json:"counter"` // chars4, linear, bpe:o200k_base, bpe:cl100k_base, auto
+	// Agents is what differs for the sessions of some agents, by their names; see ForAgent.
+	Agents  map[string]Agent `json:"agents"`
+	Counter string           `json:"counter"` // chars4, linear, bpe:o200k_base, bpe:cl100k_base, auto
 }
 
 // Compaction is the part of the settings about pruning and folding.
@@ -103,6 +105,7 @@ func Default() Settings {
 			AggressivePruning: policy.DefaultStrategies(policy.Aggressive).Ten,
 			BalancedPruning:   policy.DefaultStrategies(policy.Balanced),
 		},
+		Agents:  map[string]Agent{},
 		Counter: "auto",
 	}
 }
@@ -171,6 +174,7 @@ func (s Settings) Validate() error {
 	if err := (budget.Settings{Reserved: s.Compaction.Reserved}).Validate(); err != nil {
 		bad("compaction.reserved", "%s", strings.TrimPrefix(err.Error(), "budget: reserved "))
 	}
+	s.wrongAgents(bad)
 	return errors.Join(all...)
 }
 

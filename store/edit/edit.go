@@ -20,6 +20,9 @@ type Request struct {
 	// injection"): what a call gave back, and long texts among its arguments. What a rule left out
 	// already is done. A summary that Distill put in the place of a part goes.
 	Discard []string
+	// Words lets Discard leave out text that the user wrote, and text that is no longer than its
+	// placeholder: somebody named whole messages or turns, and has seen what goes.
+	Words bool
 	// Distill shows a summary in the place of the parts that it was made from, in every later view
 	// until it is taken back. Of several parts with one summary the largest shows it; the others
 	// name that part. A summary that is larger than what it would replace is refused. One for a
@@ -100,7 +103,7 @@ func (d *Decision) Changes() bool { return len(d.Commit)+len(d.Replaced)+len(d.Q
 // one that cannot be done holds up no other.
 func Decide(s *report.Session, r Request) Decision {
 	b := newBatch(s)
-	b.Op, b.next = r.Op(), s.State.Ledger
+	b.Op, b.next, b.words = r.Op(), s.State.Ledger, r.Words
 	switch {
 	case len(r.Fields) > 0:
 		for _, el := range s.State.Ledger.All() {
@@ -146,7 +149,8 @@ type batch struct {
 	window  []session.Message
 	at      map[string]int // position in the window of each message
 	marks   rule.Window
-	asked   int // position in the window of the newest message that the user wrote, -1 without one
+	words   bool // as Request.Words
+	asked   int  // position in the window of the newest message that the user wrote, -1 without one
 	targets []*target
 	named   map[string]string // by part, the name that was given first
 	next    rule.Ledger       // as it will be
@@ -194,7 +198,7 @@ func (b *batch) refuse(m *session.Message, p *session.Part) *rule.Refusal {
 		return no(rule.Protected, "it is pinned")
 	case quotes:
 		return no(rule.Protected, "it was restored or pinned; undo that instead")
-	case m.Role == session.User && p.Type != session.FilePart:
+	case m.Role == session.User && p.Type != session.FilePart && !(b.words && p.Type == session.TextPart):
 		return no(rule.Protected, "it is what the user wrote")
 	}
 	switch p.Type {

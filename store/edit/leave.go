@@ -31,13 +31,16 @@ func (b *batch) discard() {
 		switch {
 		case saved <= 0 && b.discarded(t.part): // its arguments alone were worth it
 			t.already("it is discarded")
-		case saved <= 0:
+		case saved <= 0 && !b.leavesText(t.part):
 			t.refuse(rule.Unprofitable, "its placeholder would be as large")
 		default:
 			b.take(t, elisions, saved)
 		}
 	}
 }
+
+// leavesText reports whether a text goes for its content, however short it is.
+func (b *batch) leavesText(p *session.Part) bool { return b.words && p.Type == session.TextPart }
 
 func (b *batch) distill(targets []*target, summary string) {
 	var group []*target
@@ -243,7 +246,7 @@ func (b *batch) less(t *target, ledger rule.Ledger, because string,
 		}
 		next := ledger.With(el)
 		el.Saves = b.plainTokens(t.part, ledger) - b.plainTokens(t.part, next)
-		if el.Saves <= 0 && (i > 0 || b.Op == rule.Discard) {
+		if el.Saves <= 0 && (i > 0 || b.Op == rule.Discard) && !b.leavesText(t.part) {
 			continue
 		}
 		elisions, ledger = append(elisions, el), ledger.With(el)

@@ -54,7 +54,7 @@ func (b *Publication) carry(s *report.Session) (text string, masked int) {
 // in it.
 func (p *Plan) carry(s *report.Session, summary string) (text string, carried pivot.Carried, masked int) {
 	c := pivot.Carrying{
-		Log: p.Log, Cut: p.Cut, Pins: s.State.Pins, Dismissed: s.State.Dismissed, Summary: summary, Facts: s.Facts,
+		Log: withoutDiscarded(p.Log, p.Ledger), Cut: p.Cut, Pins: s.State.Pins, Dismissed: s.State.Dismissed, Summary: summary, Facts: s.Facts,
 		Settings: p.Settings, Directory: p.Info.Directory, Recall: p.Info.Recall,
 		Guard: s.Policy.Guard, Ledger: s.State.Ledger,
 	}

@@ -24,7 +24,8 @@ func (p *Plan) Request(s *report.Session) pivot.Request {
 	} else {
 		fold, previous = recall.WithoutHanded(fold)
 	}
-	past := pivot.PastOf(p.Log, s.State.Undone, p.Cut)
+	fold = withoutDiscarded(fold, p.Ledger)
+	past := pivot.PastOf(withoutDiscarded(p.Log, p.Ledger), s.State.Undone, p.Cut)
 	r := pivot.Request{
 		SessionID: p.ID, Focus: p.Options.Focus, Directory: p.Info.Directory, Dismissed: s.State.Dismissed,
 		Messages: s.Policy.Markers().Of(view.Render(fold, p.Reduced)), Log: fold, Tail: p.Cut.Tail, Past: &past,

@@ -5,6 +5,7 @@ import (
 	"github.com/winnowhq/winnow/plan/budget"
 	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Gauge says how full the window of a session is, and what the session has cost (S004, the resource
@@ -36,9 +37,10 @@ type Gauge struct {
 	// since by estimate. Else all of it is an estimate: that of View and Inspect, or, after a
 	// commit or a compaction, that in proportion to what the provider made of it last.
 	Reported bool `json:"reported"`
-	Usable   int  `json:"usable"`  // where the window is folded; 0 is unlimited
-	Warn     int  `json:"warn"`    // from here on a warning is due; 0 where Usable is
-	Context  int  `json:"context"` // of the model; 0 is unknown
+	Usable   int  `json:"usable"` // where the window is folded; 0 is unlimited
+	// From here on a warning is due: at Usable where it was postponed, 0 where Usable is.
+	Warn    int `json:"warn"`
+	Context int `json:"context"` // of the model; 0 is unknown
 
 	Bills
 }
@@ -92,11 +94,22 @@ func Measure(s *Session) (Gauge, error) {
 	g := Gauge{Model: s.Model.String(), Context: s.Model.Limits.Context}
 	if usable := s.Policy.Budget.Usable(s.Model); !usable.Unlimited {
 		g.Usable = usable.Threshold
-		g.Warn = int(budget.WarnAt * float64(g.Usable))
+		if g.Warn = int(budget.WarnAt * float64(g.Usable)); Postponed(s.State.Info) {
+			g.Warn = g.Usable
+		}
 	}
 	s.strataOf(&g)
 	s.account().bills(&g)
 	return g, nil
+}
+
+// LaterMember is the member of a session's info that postpones warnings of a window that fills up:
+// true until the window is full. Engine.Amend sets it.
+const LaterMember = "winnowWarnLater"
+
+// Postponed reports whether somebody said "later" to the warning of a session.
+func Postponed(info session.Info) bool {
+	return string(span.Get([]byte(info.Unknown), LaterMember)) == "true"
 }
 
 // leastScaled is how many tokens messages must be estimated at to tell how the provider counts

@@ -343,14 +343,31 @@ func Person(info session.Info) string {
 // Client is what the info of a live session tells of the client whose conversation it is: its name
 // and version, and its own id of the session.
 func Client(info session.Info) (name, id string) {
+	c := clientOf(info)
+	return c.Name, c.Session
+}
+
+// Agent is the program that works on a session of the gateway, as Client, and whether the session is
+// that of a sub-agent of it.
+func Agent(info session.Info) (name string, sub bool) {
+	c := clientOf(info)
+	return c.Name, c.Sub
+}
+
+// client is the member "client" of a session's info.
+type client struct {
+	Name    string `json:"name"`
+	Session string `json:"session"`
+	Sub     bool   `json:"sub"`
+}
+
+func clientOf(info session.Info) client {
 	var known struct {
-		Client struct {
-			Name    string `json:"name"`
-			Session string `json:"session"`
-		} `json:"client"`
+		Client client `json:"client"`
 	}
 	if len(info.Unknown) == 0 || json.Unmarshal(info.Unknown, &known, jsontext.AllowInvalidUTF8(true)) != nil {
-		return "", ""
+		return client{}
 	}
-	return strings.TrimSpace(known.Client.Name), known.Client.Session
+	known.Client.Name = strings.TrimSpace(known.Client.Name)
+	return known.Client
 }

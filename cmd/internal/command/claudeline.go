@@ -3,12 +3,11 @@ package command
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/source"
-	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/quantity"
 	"github.com/winnowhq/winnow/text/visible"
@@ -17,11 +16,19 @@ import (
 // claudeLine is a line about a session: how full the window is, what it cost, until when the
 // provider's cache is warm, what a fold would save.
 func claudeLine(ctx context.Context, a *cli.App, path string) (claudeStatus, error) {
-	s, err := source.Open(ctx, a, path)
+	settings, err := a.Settings()
+	if err != nil {
+		return claudeStatus{}, err
+	}
+	settings.Settings = settings.ForAgent(claude, false)
+	s, err := source.Read(ctx, a, path)
 	if err != nil {
 		return claudeStatus{}, err
 	}
 	defer s.Close()
+	if err := s.Start(ctx, a, settings); err != nil {
+		return claudeStatus{}, err
+	}
 	g, err := winnow.Look(ctx, s.Engine, s.ID, report.Measure)
 	if err != nil {
 		return claudeStatus{}, err
@@ -35,38 +42,27 @@ func claudeLine(ctx context.Context, a *cli.App, path string) (claudeStatus, err
 	if cost := g.All().Cost; cost > 0 {
 		facts = append(facts, quantity.Dollars(cost))
 	}
-	if until := warmUntil(s.Doc.Session.Messages); !until.IsZero() {
-		if until.After(a.Env.Now()) {
-			facts = append(facts, "cache warm until "+until.Local().Format("15:04"))
-		} else {
-			facts = append(facts, "cache cold")
+	term, err := winnow.Look(ctx, s.Engine, s.ID, report.Cached)
+	if err != nil {
+		return claudeStatus{}, err
+	}
+	p, none := s.Engine.Preview(ctx, s.ID, winnow.CompactOptions{})
+	var cold *pivot.Cold
+	if none == nil {
+		if cold, err = source.ColdOf(ctx, a, s, p); err != nil {
+			return claudeStatus{}, err
 		}
 	}
-	if p, err := s.Engine.Preview(ctx, s.ID, winnow.CompactOptions{}); err == nil && p.Saved > 0 {
+	switch {
+	case cold != nil:
+		facts = append(facts, cold.Words(quantity.Dollars))
+	case term.Gone(a.Env.Now()):
+		facts = append(facts, "cache cold")
+	case !term.Until.IsZero():
+		facts = append(facts, "cache warm until "+term.Until.Local().Format("15:04"))
+	}
+	if none == nil && p.Saved > 0 {
 		facts = append(facts, "a fold would save "+quantity.Short(p.Saved))
 	}
 	return claudeStatus{visible.Line(strings.Join(facts, " · "))}, nil
-}
-
-// warmUntil is when what the newest answer left in the provider's cache expires: an hour after it
-// if it wrote entries that live so long, else five minutes. It is zero if nothing is known.
-func warmUntil(messages []session.Message) time.Time {
-	hour := false
-	for i := range messages {
-		if u := messages[i].Tokens; u != nil && u.Cache.Write > 0 {
-			hour = u.Cache.Write1h > 0
-		}
-	}
-	for i := len(messages) - 1; i >= 0; i-- {
-		m := &messages[i]
-		if m.Role != session.Assistant || m.Tokens == nil || m.Tokens.Cache.Read+m.Tokens.Cache.Write == 0 {
-			continue
-		}
-		lasts := 5 * time.Minute
-		if hour {
-			lasts = time.Hour
-		}
-		return time.UnixMilli(int64(max(m.Time.Completed, m.Time.Created))).Add(lasts)
-	}
-	return time.Time{}
 }

@@ -23,6 +23,7 @@ func claudeResults(ctx context.Context, a *cli.App, path string, given []toolRes
 	if err != nil {
 		return out, err
 	}
+	settings.Settings = settings.ForAgent(claude, false)
 	settings.Compaction.Auto = false // the product says when
 	s, err := source.Read(ctx, a, path)
 	if err != nil {

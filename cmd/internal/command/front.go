@@ -71,6 +71,9 @@ type newestSession struct {
 	Open     []inplace.Process `json:"open"`    // agents that may have the session open now
 	// The reason why its agent cannot go on with it, a sentence; empty if there is none.
 	Ailment string `json:"ailment,omitzero"`
+	// The cost of its next prompt if the provider's cache has forgotten it and going on costs at
+	// least $0.25 more than compacting; omitted otherwise, and if a price is unknown.
+	Cold *pivot.Cold `json:"cold,omitzero"`
 
 	report report.Report
 }
@@ -170,6 +173,9 @@ func lookAtNewest(ctx context.Context, a *cli.App, f discover.Found) (*newestSes
 	if n.Compact, err = compactSaves(ctx, s, r); err != nil {
 		return nil, err
 	}
+	if n.Cold, err = source.Cold(ctx, a, s); err != nil {
+		return nil, err
+	}
 	n.Prune, err = pruneSaves(ctx, s, r)
 	return n, err
 }
@@ -248,11 +254,14 @@ func (doc fronted) show(a *cli.App) {
 	if n.Ailment != "" {
 		add("rescue", n.Ailment+": winnow rescue "+source.Latest)
 	}
+	asks := a.Asks() && a.Env.StdoutTerminal
+	if n.Cold != nil {
+		add("cold", n.Cold.Words(quantity.Dollars)+keyToCompact(asks, doc.Commands))
+	}
 	for _, p := range n.Open {
 		add("open", fmt.Sprintf("%v has it now; end it before the session is compacted", p))
 	}
 	g.About = about
-	asks := a.Asks() && a.Env.StdoutTerminal
 	if asks && a.Env.Height > 0 { // below it an empty line, the keys, and the line of the cursor
 		g.Rows = max(1, a.Env.Height-len(doc.Commands)-3)
 	}

@@ -24,7 +24,7 @@ import (
 func TestJSON_theDocumentationIsMadeFromTheTypes(t *testing.T) {
 	page, err := schema.Members(outside.Root(t),
 		fronted{}, inspection{}, survey.FolderInspection{}, pruning{}, viewed{}, compaction{}, queued{},
-		explained{}, report.Explanation{}, change.Document{}, recalled{}, dismissal{}, handleList{},
+		explained{}, report.Explanation{}, change.Document{}, recalled{}, dismissal{}, handleList{}, discardPreview{},
 		change.ByHandDocument{}, importing.Document{}, exported{}, listing{}, report.Relayed{}, searched{},
 		shown{}, workbench.Reversion{}, configured{}, configSet{}, configListed{}, configGot{}, configUnset{},
 		configEdited{}, survey.Computer{}, costed{}, protecting{}, modelList{}, adviceDocument{},

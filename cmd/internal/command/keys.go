@@ -28,6 +28,16 @@ func (doc fronted) showKeys(a *cli.App) {
 	a.Printf("  q  leave\n")
 }
 
+// keyToCompact names the key that compacts; "" if no keys are asked for, or none does.
+func keyToCompact(asks bool, commands []suggestion) string {
+	for _, c := range commands {
+		if asks && c.Name == "compact" {
+			return "; " + c.key + " compacts it"
+		}
+	}
+	return ""
+}
+
 // ask does what keys say until the session is left.
 func (doc fronted) ask(ctx context.Context, a *cli.App, r resumption) error {
 	for {

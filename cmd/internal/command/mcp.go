@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/cmd/internal/gateway"
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/gateway/mcp"
 	"github.com/winnowhq/winnow/gateway/serve"
@@ -21,11 +22,13 @@ func mcpCommand(a *cli.App) *cobra.Command {
 	var listen, session string
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Serve the tools recall, search, context and pin to an agent (MCP)",
+		Short: "Serve the tools recall, search, context, pin and compact to an agent (MCP)",
 		Long: `mcp is a server of the Model Context Protocol over standard input and output, or over
 HTTP with --listen. It gives an agent four tools: recall shows what was left out of its context, search
-finds words in its session, context says what fills its context, pin keeps something in it. Sessions
-are resources: winnow://sessions, winnow://sessions/ID, winnow://sessions/ID/HANDLE.
+finds words in its session, context says what fills its context, pin keeps something in it. A fifth,
+compact, asks for a compaction when the agent's turn has ended. Clients that are known to compact by
+themselves are not offered it, unless the setting mcp.compact is on. Sessions are resources:
+winnow://sessions, winnow://sessions/ID, winnow://sessions/ID/HANDLE.
 
 They work on the session that an agent worked on last through winnow wrap or serve; recall and pin look
 for their handle in all sessions, as winnow recall does. --session names one for all of them.
@@ -54,7 +57,11 @@ func runMCP(ctx context.Context, a *cli.App, listen, session string) error {
 		return err
 	}
 	defer done()
-	c := mcp.Config{Engine: engine, Version: a.Version}
+	settings, err := a.Settings()
+	if err != nil {
+		return err
+	}
+	c := mcp.Config{Engine: engine, Version: a.Version, Compact: gateway.CompactTool(settings.MCP.Compact), Alone: true}
 	if session != "" {
 		if c.Session, err = source.FindSession(ctx, engine.Store(), session); err != nil {
 			return err

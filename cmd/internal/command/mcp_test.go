@@ -46,7 +46,7 @@ func TestMCP_overHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := client.ListTools(t.Context(), nil)
-	if err != nil || len(list.Tools) != 4 {
+	if err != nil || len(list.Tools) != 5 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	for range 2 { // what another process writes in between counts

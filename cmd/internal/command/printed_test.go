@@ -135,7 +135,7 @@ var covered = map[string][]string{
 	"pin":     {"pin ID PART", "pin ID --text POISON --note POISON", "pin ID", "pin ID --json", "pin ID --remove POISON", "pin ID POISON"},
 	"dismiss": {"dismiss ID", "dismiss ID 1", "dismiss ID --json", "dismiss ID POISON", "dismiss FILE"},
 	"handles": {"handles FILE", "handles ID", "handles ID --json", "handles POISON"},
-	"discard": {"discard ID PART", "discard ID POISON", "discard FILE PART"},
+	"discard": {"discard ID PART", "discard ID POISON", "discard FILE PART", "discard ID turn:1", "discard ID turn:1 --json", "discard ID turn:POISON", "discard ID message:99"},
 	"distill": {"distill ID PART --text POISON", "distill ID POISON --text POISON"},
 	"doctor":  {"doctor", "doctor FILE", "doctor FILE --json", "doctor POISON", "doctor FILE --fix", "doctor POISON --fix"}, "doctor originals": {"doctor originals", "doctor originals POISON"}, "doctor originals prune": {"doctor originals prune --all --dry-run", "doctor originals prune POISON"}, "config models": {"config models", "config models POISON"},
 	"install":    {"install claude --print", "install claude", "install claude --json", "install claude --project", "install POISON", "install"},

@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 func shapeCommand(a *cli.App) *cobra.Command {
@@ -65,6 +66,8 @@ func runShape(ctx context.Context, a *cli.App, product string) error {
 	if err != nil {
 		return err
 	}
+	sub := len(span.Get(span.Get(text, "session"), "parentID")) > 0 // OpenCode's
+	settings.Settings = settings.ForAgent(product, sub)
 	settings.Compaction.Auto = false // the agent says when
 	kept, err := source.OpenStore(ctx, a, source.Making)
 	if err != nil {

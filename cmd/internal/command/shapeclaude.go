@@ -112,6 +112,7 @@ func claudeCompact(ctx context.Context, a *cli.App, path string, asked *claudeAs
 	if err != nil {
 		return out, err
 	}
+	settings.Settings = settings.ForAgent(claude, false)
 	// A call that is handed back stays as it is.
 	settings.Strategies.BalancedPruning.Inputs, settings.Strategies.BalancedPruning.IdleInputSteps = false, 0
 	settings.Strategies.AggressivePruning.Inputs = false

@@ -257,7 +257,12 @@ func runStatusLine(ctx context.Context, a *cli.App, wanted string) error {
 		a.Printf("winnow: no requests yet\n")
 		return nil
 	}
-	a.Printf("%s\n", line(together(doc)))
+	one := together(doc)
+	text := line(one)
+	if cold := coldStored(ctx, a, one.ID); cold != nil {
+		text += " · " + cold.Words(quantity.Dollars)
+	}
+	a.Printf("%s\n", text)
 	return nil
 }
 

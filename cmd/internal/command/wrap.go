@@ -182,6 +182,9 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 	if page := relay.Page(); page != "" && a.Env.StderrTerminal && !a.Quiet { // nothing reads what is printed
 		a.Warn("live page: http://%s%s", relay.Address(), page)
 	}
+	if said := coldResume(ctx, a, path.Base(plan.Program), args); said != "" {
+		a.Warn("%s", said)
+	}
 	a.Enduring.Store(true)
 	_ = a.Err.Flush()
 	code, err := gateway.Run(plan.Program, plan.Args, plan.Environ(a.Env.Environ))

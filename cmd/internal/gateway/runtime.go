@@ -34,7 +34,8 @@ func (r *Relay) buildRuntime(m *tenantState, f *tenantRuntime, audit func(contex
 		o.Recall = false // the tenant's computer does not have this store
 	}
 	if f.engine != nil && !withholds(m.store) {
-		f.recall, o.RecallTool = recalling(r.app.Version, f.engine, audit), tenants
+		f.recall = recalling(r.app.Version, f.engine, CompactTool(f.settings.MCP.Compact), audit)
+		o.RecallTool = tenants
 	}
 	m.mu.Lock()
 	paged, before := m.hub != nil && f.settings.Gateway.Page, m.now

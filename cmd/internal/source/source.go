@@ -263,14 +263,19 @@ func Preview(ctx context.Context, s *Session) (winnow.Preview, *pivot.Money, err
 	if err != nil {
 		return p, nil, err
 	}
+	return p, pivot.NewMoney(of, pivot.Change{Before: p.TokensBefore + p.Overhead, After: p.TokensAfter + p.Overhead,
+		Rewritten: p.TokensAfter}, summaryCost(p)), nil
+}
+
+// summaryCost is what the calls for the summary of a preview would cost, nil if no price is known.
+func summaryCost(p winnow.Preview) *float64 {
 	cost := new(float64)
 	if summary := p.Summary; summary != nil && summary.Calls > 0 {
 		if cost = &summary.Cost; *cost == 0 {
-			cost = nil // no price is known
+			return nil
 		}
 	}
-	return p, pivot.NewMoney(of, pivot.Change{Before: p.TokensBefore + p.Overhead, After: p.TokensAfter + p.Overhead,
-		Rewritten: p.TokensAfter}, cost), nil
+	return cost
 }
 
 // LooksLikePath reports whether a word is a path rather than an id.

@@ -93,8 +93,8 @@ func span(r *pivot.Receipt) string {
 // Because says in words when something was committed.
 var Because = map[string]string{
 	"turn": "the turn ended", "step": "a step ended", "threshold": "the window was full",
-	"rejected": "the request was too long",
-	"cold":     "the cache was cold", "pays": "it pays", "discard": "discarded by name",
+	"rejected": "the request was too long", "asked": "the agent asked for it",
+	"cold": "the cache was cold", "pays": "it pays", "discard": "discarded by name",
 	"distill": "replaced by a shorter text", pivot.FirstSend: "it says nothing new",
 }
 

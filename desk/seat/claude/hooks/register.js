@@ -113,10 +113,15 @@ export function register(on) {
     return done;
   });
 
-  // A session that was killed before its compaction was anchored. Nothing waits for it.
+  // A session that was killed before its compaction was anchored. Then the line, which says before
+  // the first prompt that the provider's cache is gone; a new session has none. Nothing waits for it.
   on("session.start", async ($, e, next) => {
     const started = await next(e);
-    $.session.id().then((id) => $.process.run([winnow, "anchor", id])).catch(() => {});
+    $.session.id()
+      .then((id) => $.process.run([winnow, "anchor", id]).catch(() => {}).then(() => id))
+      .then((session) => $.process.run([winnow, "shape", "--product", "claude"], { stdin: JSON.stringify({ event: "status", session }) }))
+      .then((ran) => ran.exitCode === 0 && $.ui.status(JSON.parse(ran.stdout).line))
+      .catch(() => {});
     return started;
   });
 }
