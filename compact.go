@@ -50,8 +50,8 @@ type CompactOptions struct {
 	// done, and there is no receipt. See Prepare.
 	Prepared bool
 	// AtTurnEnd only notes that the past is to be folded when the agent's turn has ended: EndTurn
-	// does it, once, unless it was folded meanwhile. Focus is what the summary is to keep; of two
-	// notes the newer one counts. There is no receipt yet.
+	// does it, once, unless it was folded meanwhile. The summary keeps Focus; of two notes
+	// the newer one counts. There is no receipt yet.
 	AtTurnEnd bool
 	// KeepSecrets leaves keys, tokens and passwords in what is written under the pivot as they are.
 	// Otherwise those of a known shape are masked there, but for what is pinned; the log keeps them

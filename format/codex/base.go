@@ -114,7 +114,7 @@ func (r *reader) ownHead(src []byte) {
 	}
 }
 
-// behindBase reports whether a rollout was read with what it goes on from.
+// behindBase reports whether a rollout was read together with its base.
 func behindBase(from *format.Document) bool {
 	n, ok := from.Native.(*native)
 	return ok && n.before > 0

@@ -87,8 +87,7 @@ func TestReadBehind_foldsWhatIsInTheOtherFile(t *testing.T) {
 	}
 }
 
-// What is in the other file is not changed, and without it nothing is written: a compaction would
-// lose it.
+// The other file is not changed, and without it nothing is written: a compaction would lose it.
 func TestWrite_refusesToLoseTheOtherFile(t *testing.T) {
 	garden := testdata(t, "garden.jsonl")
 	src, before := fork(garden, bytes.Count(garden, []byte{'\n'}))

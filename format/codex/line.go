@@ -197,8 +197,8 @@ const (
 
 // native is the index that the reader leaves to the writer.
 type native struct {
-	src    []byte // the file, behind what it goes on from
-	before int    // bytes of that
+	src    []byte // the file, behind its base
+	before int    // bytes of the base
 	lines  []line
 	marks  map[int32]*mark
 	places map[string]place // by part id

@@ -20,7 +20,7 @@ import (
 // product's own compactions become a marker and a summary.
 func (Format) Read(src []byte) (*format.Document, error) { return document(src, src, 0) }
 
-// document reads a rollout. whole is the file with what it goes on from, which has this many bytes.
+// document reads a rollout. whole is the file behind its base, which has so many bytes.
 func document(src, whole []byte, before int) (*format.Document, error) {
 	r := &reader{
 		doc:   &format.Document{Format: name, Source: src},

@@ -96,8 +96,8 @@ func (w *workshop) again(t *testing.T, a *agent, path string, summary bool, turn
 	a.agreesOnPast(t, visible(readAny(t, text), a.cleared), claudeResumes(t, a, path, "And now again, LYNX?"))
 }
 
-// goesBack has the product go on with a session, and checks that it is what winnow reads, and has
-// these turns of the past.
+// goesBack has the product go on with a session, and checks that winnow reads the same, with these
+// turns of the past.
 func (w *workshop) goesBack(t *testing.T, a *agent, path, prompt string, summary bool, turns ...int) {
 	t.Helper()
 	text := readFile(t, path)
@@ -116,8 +116,7 @@ func claudeResumes(t *testing.T, a *agent, path, prompt string) llmtest.Request 
 	return asked
 }
 
-// claudeAnswer is the uuid of the answer that ends a turn of the past, of which the newest answer is
-// the end.
+// claudeAnswer is the uuid of the answer that ends a turn of the past.
 func claudeAnswer(t *testing.T, text []byte, turn int) string {
 	t.Helper()
 	var answers []string

@@ -157,7 +157,7 @@ func TestCodex_forksAndRevertsAfterAFold(t *testing.T) {
 					return // too little to fold
 				}
 
-				// The file has the new turn alone, and names what it goes on from.
+				// The file has the new turn alone, and names its base.
 				now := codexNewest(t, a.client)
 				before := readFile(t, now)
 				w.inPlace(t, "compact", now)

@@ -17,8 +17,8 @@ import (
 // ownSummary begins every summary that winnow makes without a model.
 const ownSummary = "Made from the log without a model"
 
-// past are the turns of a session that is rewound: the prompt, and the word of what its command
-// prints. Winnow folds the first two behind the fourth: the third and the fourth are the tail.
+// past are the turns of a session that is rewound: the prompt, and a word that its command prints.
+// Winnow folds the first two behind the fourth: the third and the fourth are the tail.
 var past = []struct{ prompt, output string }{
 	{"Read the first list, please. CAPYBARA", "EARLY"},
 	{"Read the second list. WALRUS", "MIDDLE"},
@@ -63,7 +63,7 @@ func remembers(t *testing.T, r llmtest.Request, summary bool, whole ...int) {
 	}
 }
 
-// spoken is what a request says beside winnow's summaries, which are counted, and what calls gave.
+// spoken takes a request apart: its texts, the results of its calls, and the number of summaries.
 func spoken(r llmtest.Request) (said, gave string, summaries int) {
 	var texts, results []string
 	for _, m := range r.Messages {
@@ -112,7 +112,7 @@ func (w *workshop) refuses(t *testing.T, command, path string) {
 	}
 }
 
-// refused checks that a product does not do what it is asked, and asks nothing itself.
+// refused checks that a product refuses its arguments, and sends no request.
 func (a *agent) refused(t *testing.T, args ...string) {
 	t.Helper()
 	a.die = make(chan struct{}) // a run may fail

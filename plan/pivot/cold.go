@@ -2,15 +2,15 @@ package pivot
 
 import "github.com/winnowhq/winnow/model"
 
-// Cold is what it costs to go on with a session whose prompt the provider's cache has lost, in US
-// dollars for the next prompt.
+// Cold has the cost of the next prompt of a session that the provider's cache has lost, in US
+// dollars.
 type Cold struct {
 	Going     float64 `json:"going"`     // the whole prompt, written to the cache again
 	Compacted float64 `json:"compacted"` // the compacted prompt, written the same way, and its summary
 }
 
-// DearFrom is the difference in US dollars from which a cold cache is worth a sentence. Below it the
-// sentence would stand over every short session that rested for an hour.
+// DearFrom is the least difference, in US dollars, at which a cold cache is worth a sentence. Below
+// it every short session that rested for an hour would have one.
 const DearFrom = 0.25
 
 // NewCold prices the next prompt of a session as it is and as a compaction would leave it. hour says

@@ -11,14 +11,14 @@ import (
 	"github.com/winnowhq/winnow/plan/policy"
 )
 
-// Agent is what differs for the sessions of one agent.
+// Agent has the settings that differ for the sessions of one agent.
 type Agent struct {
 	Policy string `json:"policy,omitzero"` // careful, balanced or thrifty; empty: as for all
 	// Threshold is that of compaction.threshold; empty: as for all, or the policy's own.
 	Threshold budget.Thresholds `json:"threshold,omitempty"`
 }
 
-// subAgents is what the name of an agent is followed by where its sub-agents are meant.
+// subAgents follows the name of an agent and means its sub-agents.
 const subAgents = "/sub"
 
 // ForAgent is the settings for the sessions of an agent, by the name with which it introduces
@@ -77,7 +77,7 @@ func (s Settings) with(a Agent) Settings {
 	return s
 }
 
-// wrongAgents says what cannot be of the entries.
+// wrongAgents reports the faults of the entries.
 func (s Settings) wrongAgents(bad func(key, format string, args ...any)) {
 	for _, key := range slices.Sorted(maps.Keys(s.Agents)) {
 		a := s.Agents[key]

@@ -28,7 +28,7 @@ type Settings struct {
 	Schedule   string     `json:"schedule"`
 	Compaction Compaction `json:"compaction"`
 	Strategies Strategies `json:"strategies"`
-	// Agents is what differs for the sessions of some agents, by their names; see ForAgent.
+	// Agents has the settings that differ for some agents, by their names; see ForAgent.
 	Agents  map[string]Agent `json:"agents"`
 	Counter string           `json:"counter"` // chars4, linear, bpe:o200k_base, bpe:cl100k_base, auto
 }

@@ -233,6 +233,10 @@ func statusNotes(g report.Gain, unpriced []string) (lines []string) {
 
 func timeOf(t session.Millis) time.Time { return time.UnixMilli(int64(t)) }
 
+// soonestCold is how long every provider keeps a prompt at least. Before it a status line, which is
+// asked for often, need not read the session.
+const soonestCold = 5 * time.Minute
+
 // lineSince is how far back a status line looks for its session.
 const lineSince = 30 * 24 * time.Hour
 
@@ -259,8 +263,10 @@ func runStatusLine(ctx context.Context, a *cli.App, wanted string) error {
 	}
 	one := together(doc)
 	text := line(one)
-	if cold := coldStored(ctx, a, one.ID); cold != nil {
-		text += " · " + cold.Words(quantity.Dollars)
+	if a.Env.Now().Sub(timeOf(one.Last)) >= soonestCold {
+		if cold := coldStored(ctx, a, one.ID); cold != nil {
+			text += " · " + cold.Words(quantity.Dollars)
+		}
 	}
 	a.Printf("%s\n", text)
 	return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/winnowhq/winnow/store/report"
 )
 
-// Cold is what going on with a session costs, as it is and compacted, if the provider's cache has
-// forgotten the session and the difference is worth saying. It is nil otherwise, and where a price
+// Cold compares the cost of going on with a session as it is and compacted. It is nil unless the
+// provider's cache has forgotten the session and the difference is worth a sentence, and if a price
 // or the cache's term is unknown.
 func Cold(ctx context.Context, a *cli.App, s *Session) (*pivot.Cold, error) {
 	term, err := winnow.Look(ctx, s.Engine, s.ID, report.Cached)

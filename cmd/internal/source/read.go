@@ -78,8 +78,8 @@ func (s *Session) together(path string) error {
 	return nil
 }
 
-// continued reads the session once more with what it goes on from. If that is not there or was
-// changed, the session is what its file says, and cannot be written.
+// continued reads the session once more, behind its base. If the base is missing or was changed, the
+// session has its own file alone, and cannot be written.
 func (s *Session) continued(product format.Continued, path string) error {
 	before, err := earlier(product, path, s.Doc.Source, 0)
 	if err != nil || len(before) == 0 {

@@ -267,7 +267,7 @@ func Preview(ctx context.Context, s *Session) (winnow.Preview, *pivot.Money, err
 		Rewritten: p.TokensAfter}, summaryCost(p)), nil
 }
 
-// summaryCost is what the calls for the summary of a preview would cost, nil if no price is known.
+// summaryCost is the cost of the calls for the summary of a preview, nil if no price is known.
 func summaryCost(p winnow.Preview) *float64 {
 	cost := new(float64)
 	if summary := p.Summary; summary != nil && summary.Calls > 0 {
