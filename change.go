@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
@@ -23,14 +22,14 @@ func (e *Engine) Append(ctx context.Context, id string, messages ...session.Mess
 	if len(messages) == 0 {
 		return nil
 	}
-	return e.grow(ctx, "append", id, nil, nil, messages, nil)
+	return e.grow(ctx, "append", id, nil, nil, messages)
 }
 
 // Update replaces messages that have the same ids, parts included: an answer that was streamed, a
 // call that ended. Nothing is lost by it that was final: the log of what was said only grows, and a
 // program that updates says the same thing more completely.
 func (e *Engine) Update(ctx context.Context, id string, messages ...session.Message) error {
-	return e.grow(ctx, "update", id, nil, messages, nil, nil)
+	return e.grow(ctx, "update", id, nil, messages, nil)
 }
 
 // Extend is Update and Append in one transaction: an answer that was streamed as it came back, and
@@ -43,12 +42,12 @@ func Extend(ctx context.Context, e *Engine, id string, still func(log []session.
 	if still == nil && len(updated)+len(added) == 0 {
 		return nil
 	}
-	return e.grow(ctx, "append", id, still, updated, added, nil)
+	return e.grow(ctx, "append", id, still, updated, added)
 }
 
 // grow updates and appends messages. Missing ids and times are filled in.
 func (e *Engine) grow(ctx context.Context, op, id string, still func(log []session.Message) bool,
-	updated, added []session.Message, spent []store.Spend) error {
+	updated, added []session.Message) error {
 	given := map[string]bool{}
 	for i := range added {
 		if own := added[i].ID; given[own] {
@@ -71,7 +70,8 @@ func (e *Engine) grow(ctx context.Context, op, id string, still func(log []sessi
 		}
 		for i := range l.log {
 			if len(given) > 0 && given[l.log[i].ID] {
-				return store.Change{}, inLog(id, l.log[i].ID)
+				return store.Change{}, fail(Already, "append", id, "nothing was stored; Update changes a message",
+					"message %s is in the log already", l.log[i].ID)
 			}
 		}
 		for i := range updated {
@@ -79,42 +79,24 @@ func (e *Engine) grow(ctx context.Context, op, id string, still func(log []sessi
 				return store.Change{}, notFound("update", id, "message "+updated[i].ID)
 			}
 		}
-		return store.Change{Append: added, Update: updated, Spend: spent}, nil
+		return store.Change{Append: added, Update: updated}, nil
 	}, func(l *live) {
 		for i := range updated {
 			for j := range updated[i].Parts {
 				e.emit(id, Event{Type: PartUpdated, Message: updated[i].ID, Part: updated[i].Parts[j].ID})
 			}
 		}
-		for i := range added {
-			e.joined(l, &added[i])
+		if len(added) == 0 {
+			return
 		}
-		e.emitSpent(id, spent)
+		for i := range added {
+			l.appended(&added[i])
+			e.emit(id, Event{Type: MessageAppended, Message: added[i].ID})
+		}
+		if ref := added[len(added)-1].Answers(); ref != nil && ref.String() != "" && !e.config.ForceModel {
+			l.model = e.models.Lookup(ref.String())
+		}
 	})
-}
-
-// inLog is the error for a message that a log has already.
-func inLog(id, message string) error {
-	return fail(Already, "append", id, "nothing was stored; Update changes a message",
-		"message %s is in the log already", message)
-}
-
-// joined notes that a message was appended: a new turn has its attempts, and the message may name
-// another model.
-func (e *Engine) joined(l *live, m *session.Message) {
-	if m.Written() {
-		l.turn = turn{}
-	}
-	e.emit(l.id, Event{Type: MessageAppended, Message: m.ID})
-	l.model = e.readerAfter(l.model, m)
-}
-
-// readerAfter is the model that reads a session after one more message.
-func (e *Engine) readerAfter(before model.Model, m *session.Message) model.Model {
-	if ref := m.Answers(); ref != nil && ref.String() != "" && !e.config.ForceModel {
-		return e.models.Lookup(ref.String())
-	}
-	return before
 }
 
 // ownParts are messages with lists of parts that the caller does not have.
@@ -192,6 +174,13 @@ func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (
 		}
 	}
 	return busy(op, id)
+}
+
+// appended gives a new turn its attempts.
+func (l *live) appended(m *session.Message) {
+	if m.Written() {
+		l.turn = turn{}
+	}
 }
 
 // emitSpent publishes what was spent, once it is in the store.
@@ -365,13 +354,4 @@ func keysOf(elisions []rule.Elision) []rule.Key {
 		keys[i] = el.Key()
 	}
 	return keys
-}
-
-// timed fills in when something was spent.
-func (e *Engine) timed(spent []store.Spend) {
-	for i := range spent {
-		if spent[i].Time == 0 {
-			spent[i].Time = millis(e.config.Now())
-		}
-	}
 }

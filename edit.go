@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/plan/pivot"
-	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -348,35 +347,4 @@ func pinsOf(pins []rule.Pin) string {
 		text += fmt.Sprintf(", and %d more", n)
 	}
 	return text
-}
-
-// EndTurn says that the loop ended a turn: a compaction that was asked for is made (CompactOptions,
-// AtTurnEnd), and old tool outputs are pruned if it is worth it (S001 phase 2).
-func (e *Engine) EndTurn(ctx context.Context, id string) (Outcome, error) {
-	var asked Outcome
-	if err := e.compactAsked(ctx, id, &asked); err != nil || asked.Compacted != nil || asked.Pruned != nil {
-		return asked, err
-	}
-	out, err := e.prune(ctx, id, policy.Occasion{TurnEnded: true}, "turn")
-	out.Refusals = append(asked.Refusals, out.Refusals...)
-	return out, err
-}
-
-// Prune prunes on demand. Where compaction.prune is off it does nothing, as S001's prune, and has
-// the refusal Disabled; force prunes all the same.
-func (e *Engine) Prune(ctx context.Context, id string, force bool) (Outcome, error) {
-	return e.prune(ctx, id, policy.Occasion{PruneAsked: true, PruneForced: force, TurnEnded: true}, "manual")
-}
-
-func (e *Engine) prune(ctx context.Context, id string, o policy.Occasion, trigger string) (Outcome, error) {
-	var plan policy.Decision
-	err := e.locked(ctx, "prune", id, func(l *live) { plan = l.policy.Plan(l.plannerState(), o) })
-	if err != nil {
-		return Outcome{}, err
-	}
-	out := Outcome{Refusals: plan.Refusals}
-	if len(plan.Commit) > 0 {
-		out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger, nil)
-	}
-	return out, err
 }

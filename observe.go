@@ -53,57 +53,24 @@ type Outcome struct {
 // spent is written down with it, in the same transaction: requests beside the step; and one of the
 // kind "step" with Live, which tells more of the step itself.
 func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, spent ...store.Spend) (Outcome, error) {
-	out, _, err := e.observe(ctx, id, nil, usage, spent)
-	return out, err
-}
-
-// Answered is [Engine.Append] of a step's message and [Engine.Observe] of its usage in one
-// transaction; without a usage [Engine.Append] and [Engine.Amend] with Spent. appended reports
-// whether that was written: a fold that follows may fail all the same.
-func Answered(ctx context.Context, e *Engine, id string, m session.Message, usage *session.Usage, spent ...store.Spend,
-) (out Outcome, appended bool, err error) {
-	added := []session.Message{m}
-	if usage == nil {
-		e.timed(spent)
-		err := e.grow(ctx, "append", id, nil, nil, added, spent)
-		return Outcome{}, err == nil, err
-	}
-	if err := e.complete(id, added); err != nil {
-		return Outcome{}, false, err
-	}
-	return e.observe(ctx, id, &ownParts(added)[0], *usage, spent)
-}
-
-// observe is Observe, of a step whose message is still to be appended if said is not nil.
-func (e *Engine) observe(ctx context.Context, id string, said *session.Message, usage session.Usage,
-	spent []store.Spend) (Outcome, bool, error) {
 	var out Outcome
 	var plan policy.Decision
 	var tries int
-	var recorded []store.Spend
+	var written []store.Spend
 	var later bool
-	written := false
 	err := e.change(ctx, "observe", id, func(l *live) (store.Change, error) {
 		at := lastStep(l.log)
-		if said == nil && at < 0 {
+		if at < 0 {
 			return store.Change{}, fail(BadInput, "observe", id, "append the step's message first",
 				"no assistant message to report for")
 		}
-		var m session.Message
-		answers := l.model
-		if said == nil {
-			m = l.log[at]
-		} else if m = *said; session.Index(l.log, m.ID) >= 0 {
-			return store.Change{}, inLog(id, m.ID)
-		} else {
-			answers = e.readerAfter(l.model, &m)
-		}
-		cost, priced := answers.Cost(bill.Usage(usage))
+		m := l.log[at]
+		cost, priced := l.model.Cost(bill.Usage(usage))
 		m.Tokens = &usage
 		if m.Cost == nil && priced {
 			m.Cost = &cost
 		}
-		step := store.Spend{Time: millis(e.config.Now()), Kind: "step", Message: m.ID, Model: answers.String(),
+		step := store.Spend{Time: millis(e.config.Now()), Kind: "step", Message: m.ID, Model: l.model.String(),
 			Usage: usage, Cost: cost}
 		beside := slices.DeleteFunc(slices.Clone(spent), func(s store.Spend) bool {
 			own := s.Kind == "step" && s.Live != nil
@@ -112,20 +79,14 @@ func (e *Engine) observe(ctx context.Context, id string, said *session.Message, 
 			}
 			return own
 		})
-		recorded = append(beside, step)
-		c := store.Change{Spend: recorded}
-		if said != nil {
-			c.Append = []session.Message{m}
-		} else if was := &l.log[at]; m.Cost != was.Cost || !reflect.DeepEqual(m.Tokens, was.Tokens) {
+		written = append(beside, step)
+		c := store.Change{Spend: written}
+		if was := &l.log[at]; m.Cost != was.Cost || !reflect.DeepEqual(m.Tokens, was.Tokens) {
 			c.Update = []session.Message{m} // else it came with its usage
 		}
 		return c, nil
 	}, func(l *live) {
-		written = true
-		if said != nil {
-			e.joined(l, said)
-		}
-		e.emitSpent(id, recorded)
+		e.emitSpent(id, written)
 		if doubt := l.policy.Budget.Doubt(l.model); doubt != "" && !l.warned {
 			l.warned = true
 			e.emit(id, Event{Type: BudgetWarning, Text: doubt})
@@ -150,7 +111,7 @@ func (e *Engine) observe(ctx context.Context, id string, said *session.Message, 
 		tries = l.turn.folds
 	})
 	if err != nil {
-		return out, written, err
+		return out, err
 	}
 	if out.Prepare && e.config.NoteWanted {
 		if err := e.noteWanted(ctx, id); err != nil {
@@ -170,27 +131,27 @@ func (e *Engine) observe(ctx context.Context, id string, said *session.Message, 
 			trigger = "threshold"
 		}
 		if out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger, nil); err != nil {
-			return out, true, err
+			return out, err
 		}
 	}
 	if !plan.Fold {
-		return out, true, nil
+		return out, nil
 	}
 	if tries > 2 {
-		return out, true, e.noMoreAttempts(ctx, id, out.Verdict.Total, out.Verdict.Usable)
+		return out, e.noMoreAttempts(ctx, id, out.Verdict.Total, out.Verdict.Usable)
 	}
 	if !plan.Pays && e.config.Queue && e.policy.Pivot.SummaryAlone {
 		out.Queued, err = e.schedule(ctx, id, CompactOptions{Auto: true})
-		return out, true, err
+		return out, err
 	}
 	if !plan.Pays {
 		out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, "threshold")
-		return out, true, err
+		return out, err
 	}
 	if out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, "pays"); err != nil {
-		return out, true, e.postponeFold(ctx, id, &out, err)
+		return out, e.postponeFold(ctx, id, &out, err)
 	}
-	return out, true, nil
+	return out, nil
 }
 
 // postponeFold is for a fold that was to pay and failed. Nothing forces it: where there was nothing
@@ -306,6 +267,37 @@ func (e *Engine) foldNow(ctx context.Context, id string, plan policy.Decision, o
 	}
 	out.Refusals = append(out.Refusals, rule.Refusal{Code: CodeOf(err), Reason: "the window overflows: " + reason(err)})
 	return nil
+}
+
+// EndTurn says that the loop ended a turn: a compaction that was asked for is made (CompactOptions,
+// AtTurnEnd), and old tool outputs are pruned if it is worth it (S001 phase 2).
+func (e *Engine) EndTurn(ctx context.Context, id string) (Outcome, error) {
+	var asked Outcome
+	if err := e.compactAsked(ctx, id, &asked); err != nil || asked.Compacted != nil || asked.Pruned != nil {
+		return asked, err
+	}
+	out, err := e.prune(ctx, id, policy.Occasion{TurnEnded: true}, "turn")
+	out.Refusals = append(asked.Refusals, out.Refusals...)
+	return out, err
+}
+
+// Prune prunes on demand. Where compaction.prune is off it does nothing, as S001's prune, and has
+// the refusal Disabled; force prunes all the same.
+func (e *Engine) Prune(ctx context.Context, id string, force bool) (Outcome, error) {
+	return e.prune(ctx, id, policy.Occasion{PruneAsked: true, PruneForced: force, TurnEnded: true}, "manual")
+}
+
+func (e *Engine) prune(ctx context.Context, id string, o policy.Occasion, trigger string) (Outcome, error) {
+	var plan policy.Decision
+	err := e.locked(ctx, "prune", id, func(l *live) { plan = l.policy.Plan(l.plannerState(), o) })
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{Refusals: plan.Refusals}
+	if len(plan.Commit) > 0 {
+		out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger, nil)
+	}
+	return out, err
 }
 
 // Rejected tells that the provider refused the view as too long, whatever the numbers said. The

@@ -129,7 +129,11 @@ func (e *Engine) setOwn(ctx context.Context, id string, members map[string]jsont
 }
 
 func (e *Engine) addSpent(ctx context.Context, id string, spent []store.Spend) error {
-	e.timed(spent)
+	for i := range spent {
+		if spent[i].Time == 0 {
+			spent[i].Time = millis(e.config.Now())
+		}
+	}
 	charged := func(*live) (store.Change, error) { return store.Change{Spend: spent}, nil }
 	return e.change(ctx, "charge", id, charged, func(*live) { e.emitSpent(id, spent) })
 }
@@ -254,22 +258,17 @@ func (e *Engine) Session(ctx context.Context, id string) (session.Session, store
 // texts of outputs that were cut, and what its requests took, marked as inherited: the old session
 // paid for them, and the new one begins with nothing spent. Messages and parts keep their ids, so
 // that handles hold and a provider's cache is still warm. Nothing of the old session is changed.
-//
-// as is the id of the new session; without it a new one is made. Of two programs on one store that
-// fork a session at once under one id, the second one gets the error Already, and nothing is stored.
-func (e *Engine) Fork(ctx context.Context, id, beforeMessage string, as ...string) (newID string, err error) {
-	if len(as) > 0 {
-		newID = as[0]
-	} else {
-		newID = e.ids.New(session.SessionID, e.config.Now())
-	}
-	if err := e.fork(ctx, id, beforeMessage, newID); err != nil {
+func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID string, err error) {
+	newID = e.ids.New(session.SessionID, e.config.Now())
+	if err := ForkAs(ctx, e, id, beforeMessage, newID); err != nil {
 		return "", err
 	}
 	return newID, nil
 }
 
-func (e *Engine) fork(ctx context.Context, id, beforeMessage, newID string) error {
+// ForkAs is [Engine.Fork] with the id of the new session. Of two programs on one store that fork a
+// session at once under one id, the second one gets the error Already, and nothing is stored.
+func ForkAs(ctx context.Context, e *Engine, id, beforeMessage, newID string) error {
 	l, err := e.lock(ctx, "fork", id)
 	if err != nil {
 		return err

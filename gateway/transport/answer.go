@@ -115,14 +115,12 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 	// While another request is under way nothing is decided: that one keeps what it was built from, and
 	// a decision counts from the first request that carries it.
 	alone := l.asking == x.number && !x.repeated
-	x.inRound = calls(a.Parts)
-	r := t.resultOf(x, a, u, known, now)
-	err := t.said(ctx, x, r, alone)
+	err := t.said(ctx, x, a, u, now)
 	for tries := 1; tries < mostTries && isOutrun(err); tries++ {
 		alone = false
 		if err = x.lineage.reload(ctx, t.engine, true); err == nil {
 			x.conversation = cmp.Or(x.lineage.conversation(l.id), l)
-			err = t.said(ctx, x, r, alone)
+			err = t.said(ctx, x, a, u, now)
 		}
 	}
 	if err != nil {
@@ -130,8 +128,9 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 		return
 	}
 	l = x.conversation
+	x.inRound = calls(a.Parts)
 	alone = alone && len(l.chain) == x.sent+1
-	if err := t.report(ctx, x, r, alone); err != nil {
+	if err := t.report(ctx, x, u, known, reported(a.Usage) && len(l.chain) > x.sent, alone); err != nil {
 		t.failed(x.lineage, "record usage", err)
 	}
 	t.ends(x, a.Parts)
@@ -145,61 +144,25 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 	}
 }
 
-// result is an answer with its usage, on the way into the log.
-type result struct {
-	message  *session.Message // nil: nothing was said
-	reported bool             // the provider told the usage
-	usage    session.Usage
-	spent    []store.Spend // requests beside it, and its own last
-	written  bool          // the store has spent
-	err      error         // of the decision that followed
-}
-
-func (t *Transport) resultOf(x *exchange, a wire.Answer, u session.Usage, known *store.Live, now time.Time) *result {
-	r := &result{reported: reported(a.Usage), usage: u}
-	if len(a.Parts) > 0 {
-		m := answerMessage(x, a)
-		m.Time.Created, m.Time.Completed = session.Millis(x.began.UnixMilli()), session.Millis(now.UnixMilli())
-		if r.reported {
-			x.priced(&m, u) // so that it need not be written again for that
-		}
-		r.message = &m
-	}
-	step := store.Spend{Time: session.Millis(x.began.UnixMilli()), Kind: "step", Model: x.model.String(), Usage: u,
-		Live: known}
-	r.spent = append(t.takeBeside(x.client), step)
-	return r
-}
-
 // said lets an answer join the log, unless the client has gone on without it, or with another one.
-// Its usage is written in the same transaction, unless the log has an answer in its place already.
-func (t *Transport) said(ctx context.Context, x *exchange, r *result, alone bool) (err error) {
+func (t *Transport) said(ctx context.Context, x *exchange, a wire.Answer, u session.Usage, now time.Time) error {
 	l := x.conversation
-	if n := x.sent; r.message == nil || len(l.chain) != n && (l.open == nil || len(l.chain) != n+1) {
+	if n := x.sent; len(a.Parts) == 0 || len(l.chain) != n && (l.open == nil || len(l.chain) != n+1) {
 		return nil
 	}
-	m := *r.message
-	switch {
-	case l.open != nil:
-		err = t.reopen(ctx, l, m)
-	case !r.reported:
-		err = t.engine.Append(ctx, l.id, m)
-	case t.decides(ctx, x, r, alone):
-		var out winnow.Outcome
-		out, r.written, err = winnow.Answered(ctx, t.engine, l.id, m, &r.usage, r.spent...)
-		if r.written {
-			l.open, l.chain = &m, append(l.chain, digest{})
-			r.err = t.ended(ctx, x, r.usage, out, err)
-			return nil
+	m := answerMessage(x, a)
+	m.Time.Created, m.Time.Completed = session.Millis(x.began.UnixMilli()), session.Millis(now.UnixMilli())
+	if reported(a.Usage) {
+		x.priced(&m, u) // so that it need not be written again for that
+	}
+	if l.open != nil {
+		if err := t.reopen(ctx, l, m); err != nil {
+			return err
 		}
-	default:
-		x.charged(r, true)
-		_, r.written, err = winnow.Answered(ctx, t.engine, l.id, m, nil, r.spent...)
-	}
-	if err != nil {
-		return err
-	}
-	if l.open == nil {
+	} else {
+		if err := t.engine.Append(ctx, l.id, m); err != nil {
+			return err
+		}
 		l.chain = append(l.chain, digest{})
 	}
 	l.open = &m
@@ -213,40 +176,30 @@ func (t *Transport) reopen(ctx context.Context, l *conversation, m session.Messa
 	return winnow.Extend(ctx, t.engine, l.id, still, []session.Message{m})
 }
 
-// decides reports whether the engine may prune or fold a conversation when it learns the usage of a
-// step. It must not if the conversation has gone on already, or another process has written to it:
-// then the usage is only recorded. alone: no other request is under way.
-func (t *Transport) decides(ctx context.Context, x *exchange, r *result, alone bool) bool {
+// report tells the engine what an answer took. The engine may prune or fold the conversation at
+// that moment; where it must not, as the conversation has gone on already, or the transport does not
+// know what another process wrote, the usage is only written down. whole is false for an answer that
+// is not in the log, or came without a report; alone, where another request may be under way.
+func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage, known *store.Live, whole, alone bool,
+) error {
+	step := store.Spend{Time: session.Millis(x.began.UnixMilli()), Kind: "step", Model: x.model.String(), Usage: u,
+		Live: known}
+	spent := append(t.takeBeside(x.client), step)
 	binds := x.model.BoundReasoning && x.inRound
-	return r.reported && alone && !x.held && !binds && !x.conversation.outrun(ctx) && t.options.Mode != Safe
-}
-
-// charged notes the cost of a step, and its message if the log has that (whole).
-func (x *exchange) charged(r *result, whole bool) {
-	own := &r.spent[len(r.spent)-1]
-	own.Cost, _ = x.model.Cost(bill.Usage(r.usage))
-	if own.Message = ""; whole {
+	if whole && alone && !x.held && !binds && !x.conversation.outrun(ctx) && t.options.Mode != Safe {
+		return t.ended(ctx, x, u, spent)
+	}
+	own := &spent[len(spent)-1]
+	own.Cost, _ = x.model.Cost(bill.Usage(u))
+	if whole {
 		own.Message = x.next
-	}
-}
-
-// report records the usage of an answer, unless it was written with the answer.
-func (t *Transport) report(ctx context.Context, x *exchange, r *result, alone bool) error {
-	if r.written {
-		return r.err
-	}
-	whole := r.reported && len(x.conversation.chain) > x.sent
-	if whole && t.decides(ctx, x, r, alone) {
-		out, err := t.engine.Observe(ctx, x.conversation.id, r.usage, r.spent...)
-		return t.ended(ctx, x, r.usage, out, err)
-	}
-	x.charged(r, whole)
-	if whole && x.took(r.usage) {
-		if err := t.reopen(ctx, x.conversation, *x.conversation.open); err != nil && !isOutrun(err) {
-			return err
+		if x.took(u) {
+			if err := t.reopen(ctx, x.conversation, *x.conversation.open); err != nil && !isOutrun(err) {
+				return err
+			}
 		}
 	}
-	return t.engine.Amend(ctx, x.conversation.id, winnow.Amendment{Spent: r.spent})
+	return t.engine.Amend(ctx, x.conversation.id, winnow.Amendment{Spent: spent})
 }
 
 // took notes in an answer as it was streamed what it took; it reports whether it could.

@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 )
 
 // Hooks are a program's own hooks, for an engine that folds the conversations of a transport by
@@ -73,10 +74,12 @@ func heavier(a, b *pivot.Receipt) *pivot.Receipt {
 	return b
 }
 
-// ended notes the prunings and folds that the usage of a step led to. If a model is to write a
-// summary, it is asked as soon as the engine wants it, while the client works.
-func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, out winnow.Outcome, err error) error {
+// ended tells the engine what a step took, which prunes or folds the conversation if that pays or
+// must be. A summary for which a model is asked is written beside the client's work, as early as
+// the engine sees that it will be wanted.
+func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, spent []store.Spend) error {
 	l := x.conversation
+	out, err := t.engine.Observe(ctx, l.id, u, spent...)
 	t.decided(ctx, x, out, x.sent+1)
 	l.pruned = cmp.Or(out.Compacted, out.Pruned)
 	if err == nil && !x.inRound && out.Compacted == nil { // the turn has ended, as far as anybody can tell

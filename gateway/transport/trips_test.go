@@ -57,9 +57,9 @@ func (a *asked) Apply(ctx context.Context, id string, c store.Change) (int64, er
 }
 
 // A request that goes on with a known conversation is one round trip to the database, which adds what
-// is new, and each decision one more; its answer with its usage is one, and a tool that was never
-// called before another. A request that adds nothing, as it is asked again, writes that it is under
-// way, and its answer and the usage are one each. However long the conversation is.
+// is new, and each decision one more; its answer is one, what the answer took another, and a tool that
+// was never called before a third. A request that adds nothing, as it is asked again, writes that it
+// is under way. However long the conversation is.
 func TestTransport_takesOneRoundTripForARequest(t *testing.T) {
 	sequential(t)
 	proxy := pgtest.NewProxy(t, pgtest.Start(t))
@@ -106,10 +106,10 @@ func TestTransport_takesOneRoundTripForARequest(t *testing.T) {
 				trips, reads, writes := took(at)
 				made := decided() - before
 				before += made
-				most := 2 + made
+				most := 3 + made
 				for _, p := range s.log[at].Parts {
 					if p.Type == session.ToolPart && !called[p.Tool] {
-						called[p.Tool], most = true, 3+made
+						called[p.Tool], most = true, 4+made
 					}
 				}
 				switch {
