@@ -85,7 +85,7 @@ func recallsOverHTTP(t *testing.T, d *desk) {
 	// In each of the ways in which a token is shown.
 	bobs := toolsOf(t, g.url+"/mcp", map[string]string{"Authorization": "Bearer " + bob})
 	list, err := bobs.ListTools(t.Context(), nil)
-	if err != nil || len(list.Tools) != 4 {
+	if err != nil || len(list.Tools) != 5 {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	found, failed := useTool(t, bobs, "search", map[string]any{"words": "heliotrope"})
