@@ -170,7 +170,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// policyOf is the policy for a session: that of the agent whose it is, as its info tells.
+// policyOf is the policy for a session, by the agent that its info names.
 func (e *Engine) policyOf(info session.Info) *policy.Policy {
 	if len(e.config.Settings.Agents) == 0 {
 		return &e.policy

@@ -36,8 +36,8 @@ func fork(base []byte, lines int) (src, before []byte) {
 	return src, base[:end]
 }
 
-// A rollout that goes on from another one is read with it, and a compaction of it, which is written
-// into this file alone, stands for what is in the other one.
+// A rollout that goes on from another one is read with it. Its compaction is written into this file
+// alone, and folds messages of the other one.
 func TestReadBehind_foldsWhatIsInTheOtherFile(t *testing.T) {
 	garden := testdata(t, "garden.jsonl")
 	base := read(t, garden)

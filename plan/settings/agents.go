@@ -59,8 +59,8 @@ func isAgent(agent, program string) bool {
 		strings.HasPrefix(rest, "cli") || strings.HasPrefix(rest, "code"))
 }
 
-// with is the settings with what differs for an agent. A policy brings the values that it has of its
-// own, as it does for all.
+// with puts the settings of an agent in the place of those for all. A policy brings its own values,
+// as it does for all.
 func (s Settings) with(a Agent) Settings {
 	if a.Policy != "" {
 		s.Policy = a.Policy

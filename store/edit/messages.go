@@ -26,8 +26,7 @@ type Leaving struct {
 	Stays    []string `json:"stays,omitempty"` // sentences about parts of it that stay
 }
 
-// Foresee says what would leave the view if messages, turns and parts were discarded; nothing is
-// done. There is one entry for each message, in the order of the log.
+// Foresee tells the effect of discarding messages, turns and parts on the view; nothing is done. There is one entry for each message, in the order of the log.
 func Foresee(s *report.Session, names []string) ([]Leaving, error) {
 	targets, err := Expand(s, names)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// CacheTerm is how long the provider's cache keeps what the newest answer of a session left in it.
+// CacheTerm tells how long the provider's cache keeps the newest prompt of a session.
 type CacheTerm struct {
 	// Until is when the cache has forgotten it at the latest; zero where nobody knows.
 	Until time.Time

@@ -68,8 +68,8 @@ A target that is refused does not stop the others.`,
 // errPreviewed ends a discard that was only to be shown.
 var errPreviewed = errors.New("nothing is changed without --yes")
 
-// discardFrom discards what is named; of messages and turns it only shows what would leave, unless
-// yes is set.
+// discardFrom discards the parts with these names. Without yes it shows the effect of discarding
+// messages and turns, and discards none.
 func discardFrom(ctx context.Context, a *cli.App, s *source.Session, src string, names []string, yes bool) (
 	winnow.Edited, error) {
 	var targets []string

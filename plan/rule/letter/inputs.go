@@ -18,7 +18,7 @@ func Inputs(on On) rule.Rule {
 	return &program{"inputs", rule.Age{}, on.follow, func(f *rule.Finding) string { return metadata(f.Item) }}
 }
 
-// inputs follows what the strategies that are on supersede.
+// inputs follows the findings of the strategies that are on.
 type inputs struct {
 	findings
 	strategies []rule.Follower
