@@ -26,7 +26,8 @@ type Leaving struct {
 	Stays    []string `json:"stays,omitempty"` // sentences about parts of it that stay
 }
 
-// Foresee tells the effect of discarding messages, turns and parts on the view; nothing is done. There is one entry for each message, in the order of the log.
+// Foresee tells the effect of discarding messages, turns and parts on the view; nothing is done.
+// There is one entry for each message, in the order of the log.
 func Foresee(s *report.Session, names []string) ([]Leaving, error) {
 	targets, err := Expand(s, names)
 	if err != nil {
