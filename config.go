@@ -170,6 +170,12 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
+// compactionOf is the part of the settings about compaction for a session, by the agent that its
+// info names.
+func (e *Engine) compactionOf(info session.Info) settings.Compaction {
+	return e.config.Settings.ForAgent(report.Agent(info)).Compaction
+}
+
 // policyOf is the policy for a session, by the agent that its info names.
 func (e *Engine) policyOf(info session.Info) *policy.Policy {
 	if len(e.config.Settings.Agents) == 0 {

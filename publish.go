@@ -134,7 +134,8 @@ func (e *Engine) asks() bool {
 	if c.Summarizer != nil {
 		return c.Summarizer.Name() != offline.Name
 	}
-	return c.SummarizerFor != nil && c.Settings.Compaction.Summarizer != "offline"
+	return c.SummarizerFor != nil &&
+		(c.Settings.Compaction.Summarizer != "offline" || len(c.Settings.SummaryModels()) > 0)
 }
 
 func (e *Engine) isPreparing(id string) bool {

@@ -147,12 +147,13 @@ func (e *Engine) choose(a *attempt) (pivot.Summarizer, error) {
 	if e.config.Summarizer != nil {
 		return e.config.Summarizer, nil
 	}
-	how := e.config.Settings.Compaction.Summarizer
+	wanted := e.compactionOf(a.Info)
+	how := wanted.Summarizer
 	if how == "offline" || e.config.SummarizerFor == nil {
 		return offline.New(), nil
 	}
 	var all []error
-	for _, m := range e.writers(e.reader(a)) {
+	for _, m := range e.writers(wanted.Model, e.reader(a)) {
 		s, err := e.config.SummarizerFor(m)
 		if err == nil && s != nil {
 			for _, failed := range all {
@@ -187,10 +188,9 @@ func (e *Engine) reader(a *attempt) model.Model {
 	return e.offer(e.modelName(a.Info, a.Log))
 }
 
-// writers are the models that may write a summary, best first: the one that is configured, else the
-// session's.
-func (e *Engine) writers(reader model.Model) []model.Model {
-	name := e.config.Settings.Compaction.Model
+// writers are the models that may write a summary, best first: the one that is configured, by its
+// name, else the session's.
+func (e *Engine) writers(name string, reader model.Model) []model.Model {
 	if name == "" {
 		return []model.Model{reader}
 	}

@@ -145,7 +145,7 @@ func wanted(key string) string {
 		case t.Elem() == reflect.TypeFor[model.Patch]():
 			return "an object of models by provider/id"
 		case t.Elem() == reflect.TypeFor[settings.Agent]():
-			return "an object of agents by name, each with policy and threshold"
+			return "an object of agents by name, each with policy, threshold and summarizer"
 		case t.Elem() == reflect.TypeFor[GatewayKey]():
 			return "an object of keys by name"
 		case t.Elem() == reflect.TypeFor[GatewayAccess]():

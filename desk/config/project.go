@@ -183,7 +183,7 @@ var reasons = map[string]string{
 
 // paid reports whether a model writes summaries by these settings.
 func paid(s Settings) bool {
-	return s.Compaction.Summarizer == "llm" || s.Compaction.Summarizer != "offline" && s.Compaction.Model != ""
+	return s.Compaction.Summarizer == "llm" || len(s.SummaryModels()) > 0
 }
 
 // allow is what becomes of a project's value.

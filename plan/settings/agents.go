@@ -16,6 +16,8 @@ type Agent struct {
 	Policy string `json:"policy,omitzero"` // careful, balanced or thrifty; empty: as for all
 	// Threshold is that of compaction.threshold; empty: as for all, or the policy's own.
 	Threshold budget.Thresholds `json:"threshold,omitempty"`
+	// Summarizer is "offline", or the model that writes summaries, PROVIDER/MODEL; empty: as for all.
+	Summarizer string `json:"summarizer,omitzero"`
 }
 
 // subAgents follows the name of an agent and means its sub-agents.
@@ -74,8 +76,51 @@ func (s Settings) with(a Agent) Settings {
 	if len(a.Threshold) > 0 {
 		s.Compaction.Threshold = a.Threshold
 	}
+	switch {
+	case a.Summarizer == "offline":
+		s.Compaction.Summarizer, s.Compaction.Model = a.Summarizer, ""
+	case a.Summarizer != "":
+		s.Compaction.Model = a.Summarizer
+		if s.Compaction.Summarizer == "offline" {
+			s.Compaction.Summarizer = "auto"
+		}
+	}
 	return s
 }
+
+// ForAll is Agents without their policies or without their summarisers: what is asked for on a
+// command line holds for all.
+func (s Settings) ForAll(policy, summarizer bool) map[string]Agent {
+	all := maps.Clone(s.Agents)
+	for key, a := range all {
+		if policy {
+			a.Policy = ""
+		}
+		if summarizer {
+			a.Summarizer = ""
+		}
+		all[key] = a
+	}
+	return all
+}
+
+// SummaryModels are the models that are set to write summaries, PROVIDER/MODEL, for all agents or
+// for one of them.
+func (s Settings) SummaryModels() []string {
+	var all []string
+	if s.Compaction.Summarizer != "offline" && s.Compaction.Model != "" {
+		all = append(all, s.Compaction.Model)
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Agents)) {
+		if m := s.Agents[key].Summarizer; m != "" && m != "offline" {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// isModel reports whether a name says whose model it is, PROVIDER/MODEL.
+func isModel(name string) bool { return strings.Contains(strings.Trim(name, "/"), "/") }
 
 // wrongAgents reports the faults of the entries.
 func (s Settings) wrongAgents(bad func(key, format string, args ...any)) {
@@ -91,6 +136,9 @@ func (s Settings) wrongAgents(bad func(key, format string, args ...any)) {
 			bad("agents."+key+".policy", "unknown policy %q; use careful, balanced or thrifty", a.Policy)
 		case !policy.Sound(s.Policy):
 			bad("agents."+key+".policy", "%s holds for all agents; set policy to careful, balanced or thrifty", s.Policy)
+		}
+		if m := a.Summarizer; m != "" && m != "offline" && !isModel(m) {
+			bad("agents."+key+".summarizer", "unknown summarizer %q; use offline or a model, PROVIDER/MODEL", m)
 		}
 		if err := (budget.Settings{Thresholds: a.Threshold}).Validate(); err != nil {
 			bad("agents."+key+".threshold", "%s", strings.TrimPrefix(fmt.Sprint(err), "budget: threshold "))

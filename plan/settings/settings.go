@@ -162,7 +162,7 @@ func (s Settings) Validate() error {
 			bad("compaction.protectedPaths", "%q is not a pattern", glob)
 		}
 	}
-	if m := s.Compaction.Model; m != "" && !strings.Contains(strings.Trim(m, "/"), "/") {
+	if m := s.Compaction.Model; m != "" && !isModel(m) {
 		bad("compaction.model", "%q is not a model; write provider/model, as `winnow config models` lists them", m)
 	}
 	if t := s.Compaction.Temperature; t != nil && !(*t >= 0 && *t <= 2) {

@@ -32,6 +32,7 @@ func (a *App) Settings() (config.Settings, error) {
 	s.Counter = cmp.Or(a.Counter, s.Counter)
 	s.Schedule = cmp.Or(a.Schedule, s.Schedule)
 	s.Compaction.Summarizer = cmp.Or(a.Summarizer, s.Compaction.Summarizer)
+	s.Agents = s.ForAll(a.Policy != "", a.Summarizer != "")
 	if err := s.Validate(); err != nil {
 		return s, Misuse(err)
 	}

@@ -73,6 +73,11 @@ func TestCompact_asksTheModelThatIsNamed(t *testing.T) {
 		"the configured one rather than the one that reads it": {[]string{"--summarizer", "llm", "--model", "openai/gpt-5"}, []string{"WINNOW_COMPACTION_MODEL=anthropic/claude-haiku-4-5"},
 			[]string{"anthropic/claude-haiku-4-5"}, "anthropic/claude-haiku-4-5"},
 		"nobody, where offline is said":         {[]string{"--summarizer", "offline"}, []string{"WINNOW_COMPACTION_MODEL=anthropic/claude-haiku-4-5"}, nil, "offline"},
+		"the one of this agent":                 {nil, []string{`WINNOW_AGENTS={"*":{"summarizer":"anthropic/claude-haiku-4-5"}}`, "WINNOW_COMPACTION_SUMMARIZER=offline"}, []string{"anthropic/claude-haiku-4-5"}, "anthropic/claude-haiku-4-5"},
+		"nobody, for this agent":                {nil, []string{`WINNOW_AGENTS={"*":{"summarizer":"offline"}}`, "WINNOW_COMPACTION_MODEL=anthropic/claude-haiku-4-5"}, nil, "offline"},
+		"nobody, where another agent has one":   {nil, []string{`WINNOW_AGENTS={"codex":{"summarizer":"anthropic/claude-haiku-4-5"}}`}, nil, "offline"},
+		"nobody, said over what the agent has":  {[]string{"--summarizer", "offline"}, []string{`WINNOW_AGENTS={"*":{"summarizer":"anthropic/claude-haiku-4-5","policy":"thrifty"}}`}, nil, "offline"},
+		"nobody, though classic is said":        {[]string{"--policy", "classic"}, []string{`WINNOW_AGENTS={"*":{"policy":"thrifty"}}`}, nil, "offline"},
 		"the one that reads it, by the setting": {[]string{"--model", "openai/gpt-5"}, []string{"WINNOW_COMPACTION_SUMMARIZER=llm"}, []string{"openai/gpt-5"}, "openai/gpt-5"},
 	} {
 		t.Run(name, func(t *testing.T) {

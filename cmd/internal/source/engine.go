@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,16 +75,20 @@ func Client(a *cli.App, set *providers.Set, models *model.Catalogue, name string
 // always been free stays free: with "auto" only a configured model is asked, not the one that the
 // session names.
 func summarizerFor(a *cli.App, settings config.Settings) func(model.Model) (pivot.Summarizer, error) {
-	how, configured := settings.Compaction.Summarizer, settings.Compaction.Model
-	if how == "offline" || how == "auto" && configured == "" {
+	how, configured := settings.Compaction.Summarizer, settings.SummaryModels()
+	if how != "llm" && len(configured) == 0 {
 		return nil
 	}
 	return func(m model.Model) (pivot.Summarizer, error) {
 		models, name := settings.Catalogue(model.Default()), m.String()
-		switch provider, id, _ := strings.Cut(configured, "/"); {
-		case configured != "" && models.At(provider, id).String() == name:
-			name = configured // as it is written: it may be another name of the provider
-		case how == "auto":
+		i := slices.IndexFunc(configured, func(written string) bool {
+			provider, id, _ := strings.Cut(written, "/")
+			return models.At(provider, id).String() == name
+		})
+		switch {
+		case i >= 0:
+			name = configured[i] // as it is written: it may be another name of the provider
+		case how != "llm":
 			return nil, nil // not this one
 		case a.Model != "":
 			name = a.Model
