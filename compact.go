@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/edit"
+	"github.com/winnowhq/winnow/store/fold"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/summarize/ask"
 	"github.com/winnowhq/winnow/text/span"
@@ -69,7 +70,7 @@ type CompactOptions struct {
 // marker is executed; without one it is made. Where pruning leaves too little to fold, it is what
 // is done, and the receipt is of the kind Pruning.
 //
-// Errors: NothingToFold (it wraps ErrNothingNew where nothing was said since the last summary; with
+// Errors: NothingToFold (it wraps fold.ErrNothingNew where nothing was said since the last summary; with
 // CompactOptions.To or Focus it is written anew, from the log), NoProgress (folding would not
 // shrink the view), BadSummary, BadConfig (no model can be asked, and one must be), Cancelled,
 // NotFound, Busy.
@@ -293,7 +294,7 @@ func tooLittle(err error) bool { return CodeOf(err) == NoProgress || CodeOf(err)
 // prunesAfter reports whether a fold that ended in an error leaves elisions that are worth
 // committing by themselves: folding does not help, often because so much can be elided.
 func (a *attempt) prunesAfter(err error) bool {
-	return a != nil && tooLittle(err) && !errors.Is(err, ErrNothingNew) &&
+	return a != nil && tooLittle(err) && !errors.Is(err, fold.ErrNothingNew) &&
 		len(a.Commit) > 0 && a.Options.To == 0
 }
 

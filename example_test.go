@@ -34,6 +34,28 @@ func smallModels() *model.Catalogue {
 	return &model.Catalogue{Models: []model.Model{{Provider: "acme", ID: "small", Limits: model.Limits{Context: 16_000, Output: 4_000}}}}
 }
 
+// One function over messages, here as plain JSON: call it before each request.
+func ExamplePrune() {
+	type message = map[string]any
+	history := []message{{"role": "user", "content": "Fix the parser. Never touch the lexer."}}
+	for i := range 40 { // the model reads 40 files
+		call := fmt.Sprint("call_", i)
+		history = append(history,
+			message{"role": "assistant", "tool_calls": []message{{"id": call, "type": "function",
+				"function": message{"name": "read", "arguments": fmt.Sprintf(`{"path":"file%d.go"}`, i)}}}},
+			message{"role": "tool", "tool_call_id": call, "content": strings.Repeat("func parse() error { return nil }\n", 1200)})
+	}
+	messages, report, err := winnow.Prune(context.Background(), history, winnow.Options{Model: "openai/gpt-5"})
+	if err != nil {
+		fmt.Println(err) // messages is the history then
+	}
+	fmt.Println(len(history), "messages:", report.Before, "tokens, at most half are sent:", report.After <= report.Before/2)
+	fmt.Println("the constraint survives:", strings.Contains(fmt.Sprint(messages[0]), "Never touch the lexer."))
+	// Output:
+	// 81 messages: 393369 tokens, at most half are sent: true
+	// the constraint survives: true
+}
+
 // Append messages, ask for the view, report the usage: the engine prunes and folds when it must.
 func Example() {
 	ctx := context.Background()

@@ -258,17 +258,20 @@ func (e *Engine) Session(ctx context.Context, id string) (session.Session, store
 // texts of outputs that were cut, and what its requests took, marked as inherited: the old session
 // paid for them, and the new one begins with nothing spent. Messages and parts keep their ids, so
 // that handles hold and a provider's cache is still warm. Nothing of the old session is changed.
-func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID string, err error) {
-	newID = e.ids.New(session.SessionID, e.config.Now())
-	if err := ForkAs(ctx, e, id, beforeMessage, newID); err != nil {
+//
+// as is the id of the new session, if the caller has one. Of two programs on one store that fork a
+// session at once under one id, the second one gets the error Already, and nothing is stored.
+func (e *Engine) Fork(ctx context.Context, id, beforeMessage string, as ...string) (newID string, err error) {
+	if newID = strings.Join(as, ""); newID == "" {
+		newID = e.ids.New(session.SessionID, e.config.Now())
+	}
+	if err := e.fork(ctx, id, beforeMessage, newID); err != nil {
 		return "", err
 	}
 	return newID, nil
 }
 
-// ForkAs is [Engine.Fork] with the id of the new session. Of two programs on one store that fork a
-// session at once under one id, the second one gets the error Already, and nothing is stored.
-func ForkAs(ctx context.Context, e *Engine, id, beforeMessage, newID string) error {
+func (e *Engine) fork(ctx context.Context, id, beforeMessage, newID string) error {
 	l, err := e.lock(ctx, "fork", id)
 	if err != nil {
 		return err

@@ -3,9 +3,9 @@ package transport
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -136,7 +136,7 @@ func clients(log []session.Message) []session.Message {
 }
 
 // isClients reports whether the client has a message.
-func isClients(m *session.Message) bool { return strings.Trim(m.ID, "0123456789") == "m" }
+func isClients(m *session.Message) bool { return body.IsRead(m) }
 
 // asStreamed reports whether a message is an answer that the client has not sent back: none of its
 // calls has ended.

@@ -9,7 +9,6 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
-	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/report"
@@ -81,7 +80,7 @@ func (t *Transport) decisions(ctx context.Context, id string, sent int) (decisio
 
 // decisionsOf are what was decided about a session with this log.
 func decisionsOf(log []session.Message, state store.State, sent int) decisions {
-	st := decisions{pivot: folded(log, state), answered: reaches(log, sent),
+	st := decisions{pivot: body.Folded(log, state.Undone), answered: reaches(log, sent),
 		state: store.State{Ledger: state.Ledger, Receipts: state.Receipts, Undone: state.Undone}}
 	for st.answered > 0 && log[st.answered-1].Role != session.Assistant {
 		st.answered--
@@ -112,28 +111,6 @@ type decisionCount struct{ elisions, receipts, undone int }
 
 func countDecisions(state store.State) decisionCount {
 	return decisionCount{state.Ledger.Len(), len(state.Receipts), len(state.Undone)}
-}
-
-// folded are a marker and a summary that stand for what the newest pivot of a log has folded; none
-// without a pivot. What the engine shows again behind the summary becomes a part of it.
-func folded(log []session.Message, state store.State) []session.Message {
-	window := view.Window(log, state.Undone)
-	if view.Pivot(window) == nil {
-		return nil
-	}
-	marker, summary := window[0], window[1]
-	tail := ""
-	for i := range window[2:] {
-		m := &window[2+i]
-		if note, kept := m.Kept(); kept && !state.Undone[note.Kept] {
-			summary.Parts = append(summary.Parts[:len(summary.Parts):len(summary.Parts)], m.Parts...)
-		} else if tail == "" && len(clients(window[2+i:3+i])) > 0 {
-			tail = m.ID
-		}
-	}
-	marker.Parts = append([]session.Part(nil), marker.Parts...)
-	marker.Marker().TailStartID = tail
-	return []session.Message{marker, summary}
 }
 
 // reasons reports whether a conversation holds reasoning that a model may bind to what it was sent

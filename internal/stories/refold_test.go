@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/fold"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
 
@@ -69,14 +70,14 @@ func TestCompact_nothingNewIsNothingToDo(t *testing.T) {
 		}
 		before := l.bytes()
 		_, err := l.Compact(t.Context(), l.id, winnow.CompactOptions{})
-		if winnow.CodeOf(err) != winnow.NothingToFold || !errors.Is(err, winnow.ErrNothingNew) ||
+		if winnow.CodeOf(err) != winnow.NothingToFold || !errors.Is(err, fold.ErrNothingNew) ||
 			!strings.Contains(err.Error(), "--to") {
 			t.Errorf("%s: folding again: %v, want %s and what to ask for", name, err, winnow.NothingToFold)
 		}
 		if string(l.bytes()) != string(before) {
 			t.Errorf("%s: the view is another one", name)
 		}
-		if _, err := l.Preview(t.Context(), l.id, winnow.CompactOptions{}); !errors.Is(err, winnow.ErrNothingNew) {
+		if _, err := l.Preview(t.Context(), l.id, winnow.CompactOptions{}); !errors.Is(err, fold.ErrNothingNew) {
 			t.Errorf("%s: the preview says %v", name, err)
 		}
 		r, err := l.Inspect(t.Context(), l.id)
@@ -127,7 +128,7 @@ func TestCompact_toASizeFoldsAgainAndKeepsIt(t *testing.T) {
 		t.Errorf("20 tokens: %v, want %s", err, winnow.NoProgress)
 	}
 	if _, err := l.Compact(t.Context(), l.id, winnow.CompactOptions{To: 1_000_000}); !errors.Is(err,
-		winnow.ErrNothingNew) {
+		fold.ErrNothingNew) {
 		t.Errorf("more tokens than there are: %v", err)
 	}
 	if string(l.bytes()) != string(before) {
@@ -156,7 +157,7 @@ func TestCompact_nothingNewInWhatIsPinnedOrRestored(t *testing.T) {
 	}
 	before := l.bytes()
 	for range 2 {
-		if _, err := l.Compact(t.Context(), l.id, winnow.CompactOptions{}); !errors.Is(err, winnow.ErrNothingNew) {
+		if _, err := l.Compact(t.Context(), l.id, winnow.CompactOptions{}); !errors.Is(err, fold.ErrNothingNew) {
 			t.Errorf("with two pins and a restore: %v", err)
 		}
 	}

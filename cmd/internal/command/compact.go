@@ -21,6 +21,7 @@ import (
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/fold"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/quantity"
 )
@@ -279,10 +280,10 @@ func compactionPage(ctx context.Context, a *cli.App, s *source.Session, f *compa
 // notFolded makes "there is nothing to do" of an error that says so. to is what --to asked for.
 func notFolded(err error, before report.Report, to int) error {
 	switch size := quantity.Number(before.Window.Tokens); {
-	case errors.Is(err, winnow.ErrNothingNew):
+	case errors.Is(err, fold.ErrNothingNew):
 		const how = "to fold it further, ask for fewer with --to TOKENS, " +
 			"or for a summary that dwells on something with --focus"
-		return cli.Nothing(fmt.Sprintf("%v; the window has %s tokens\n  %s", winnow.ErrNothingNew, size, how))
+		return cli.Nothing(fmt.Sprintf("%v; the window has %s tokens\n  %s", fold.ErrNothingNew, size, how))
 	case to == 0 && winnow.CodeOf(err) == winnow.NothingToFold:
 		return nothingToFold(err, size)
 	case to == 0 && tooSmall(err, before):

@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/format/claudecode"
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/fold"
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
@@ -175,7 +176,7 @@ func claudeCompact(ctx context.Context, a *cli.App, path string, asked *claudeAs
 func compactFor(ctx context.Context, s *source.Session, focus string) (*pivot.Receipt, error) {
 	receipt, err := s.Engine.Compact(ctx, s.ID, winnow.CompactOptions{Focus: focus})
 	code := winnow.CodeOf(err)
-	if errors.Is(err, winnow.ErrNothingNew) || code == winnow.NothingToFold || code == winnow.NoProgress {
+	if errors.Is(err, fold.ErrNothingNew) || code == winnow.NothingToFold || code == winnow.NoProgress {
 		return nil, cli.Nothing(err.Error())
 	}
 	return receipt, err

@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/agent/chat/internal/draw"
 	"github.com/winnowhq/winnow/look/tui"
 	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/store/fold"
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
@@ -120,7 +121,7 @@ func receiptText(r pivot.Receipt, overhead, width int, before string) []string {
 
 // NothingToFold says why a compaction has nothing to do.
 func NothingToFold(err error) string {
-	if errors.Is(err, winnow.ErrNothingNew) {
+	if errors.Is(err, fold.ErrNothingNew) {
 		return "nothing was said since the last summary, and another would say no more; /compact with what it is to " +
 			"dwell on has it written anew"
 	}
