@@ -12,6 +12,16 @@ buildd: ## build ./winnowd, the server of a team
 dist: build ## dist/winnow-VERSION-OS-ARCH.tar.gz: the program, man pages, completions for shells
 	go run ./internal/manual ./winnow dist
 
+packages: ## build/packages: what npm and pip install, from the programs in build/release; needs Node
+	rm -rf build/typescript && mkdir -p build/typescript && cp rpc/bindings/typescript/winnow.ts build/typescript && \
+	  cd build/typescript && echo '{"type": "module"}' >package.json && npm install --silent --no-audit --no-fund typescript@7.0.2 @types/node@20 && \
+	  node_modules/.bin/tsc --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --verbatimModuleSyntax --target es2022 \
+	    --module nodenext --types node --declaration winnow.ts
+	go run ./internal/packages build build/release build/typescript build/packages
+
+release-check: ## everything that a tag publishes, built, installed and tried, and published nowhere; needs Node, Python, curl
+	internal/packages/check.sh
+
 test: ## what a change must pass, quickly
 	go test ./...
 
@@ -128,4 +138,4 @@ fidelity: ## which constraints of published sets (COMPINT, compaction-conformanc
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd internal/interop/sdk && go vet ./... && go test ./...
 
-.PHONY: quality site trajectories fidelity buildd dist race race-short pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas previous load soak properties interop forecast
+.PHONY: packages release-check quality site trajectories fidelity buildd dist race race-short pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas previous load soak properties interop forecast

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -88,17 +89,34 @@ func jsdoc(lead, text string) string {
 	return lead + "/**\n" + lead + " * " + strings.Join(lines, "\n"+lead+" * ") + "\n" + lead + " */\n"
 }
 
-// Python is what follows from the schema in winnow.py: a method for each request.
+// Python is what follows from the schema in winnow.py: the types, and a method for each request, for
+// threads and for asyncio.
 func (d Document) Python() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#%s\n\n#: The version of the protocol that this client speaks.\nPROTOCOL = %d\n", made, d.Protocol)
-	b.WriteString("\n\nclass Winnow(Connection):\n    \"\"\"A method for each request of the protocol.\"\"\"\n")
+	d.pyMethods(&b, "Winnow", "Connection", "A method for each request of the protocol.", "def", "")
+	d.pyMethods(&b, "AsyncWinnow", "AsyncConnection", "A coroutine for each request of the protocol.", "async def", "await ")
+	params := map[string]bool{}
+	for _, m := range d.Methods {
+		params[name(m.Value.Params)] = true
+	}
+	for _, def := range d.Defs {
+		if !params[def.Name] {
+			b.WriteString(pyDict(def.Name, def.Value))
+		}
+	}
+	return b.String()
+}
+
+// pyMethods writes a class with a method for each request.
+func (d Document) pyMethods(b *strings.Builder, class, of, about, keyword, wait string) {
+	fmt.Fprintf(b, "\n\nclass %s(%s):\n    \"\"\"%s\"\"\"\n", class, of, about)
 	for _, m := range d.Methods {
 		def, _ := d.Defs.get(name(m.Value.Params))
 		var must, may, passed, about []string
 		for _, p := range def.Properties {
 			arg := snake(p.Name)
-			if kind := pyType(*p.Value); mark(def, p.Name) == "" {
+			if kind := pyType(*p.Value, "Sequence"); mark(def, p.Name) == "" {
 				must = append(must, arg+": "+kind)
 			} else {
 				may = append(may, arg+": Optional["+kind+"] = None")
@@ -109,51 +127,108 @@ func (d Document) Python() string {
 			}
 		}
 		args := strings.Join(slices.Concat([]string{"self"}, must, may), ", ")
-		fmt.Fprintf(&b, "\n    def %s(%s) -> dict:\n        \"\"\"%s\n", snake(m.Name), args,
-			strings.Join(wrap(m.Value.Description, 88), "\n        "))
-		if len(about) > 0 {
-			b.WriteString("\n        " + strings.Join(about, "\n        ") + "\n")
+		fmt.Fprintf(b, "\n    %s %s(%s) -> %s:\n", keyword, snake(m.Name), args, pyType(*m.Value.Result, ""))
+		if wait == "" {
+			b.WriteString("        \"\"\"" + strings.Join(wrap(m.Value.Description, 88), "\n        ") + "\n")
+			if len(about) > 0 {
+				b.WriteString("\n        " + strings.Join(about, "\n        ") + "\n")
+			}
+			b.WriteString("        \"\"\"\n")
 		}
-		fmt.Fprintf(&b, "\n        %s\n        \"\"\"\n",
-			strings.Join(wrap(d.returns(*m.Value.Result), 92), "\n        "))
-		fmt.Fprintf(&b, "        return self.request(%q, _given(%s))\n", m.Name, strings.Join(passed, ", "))
+		fmt.Fprintf(b, "        return %sself.request(%q, _given(%s))\n", wait, m.Name, strings.Join(passed, ", "))
 	}
-	return b.String()
 }
 
 // named is how a comment names its field.
 var named = regexp.MustCompile(`^[A-Z]\w* (is|are) `)
 
-// returns says what a result has.
-func (d Document) returns(t Type) string {
-	def, ok := d.Defs.get(name(t))
-	switch {
-	case !ok:
-		return "Returns the schema."
-	case len(def.Properties) == 0:
-		return "Returns {}."
-	}
-	var names []string
+// keyword are words of the language that name members of documents.
+var keyword = []string{"as", "from", "in", "is", "class", "global", "def", "not", "or", "and", "if"}
+
+// pyDict is an object as Python types it. Python 3.9 has one kind of class for members that are
+// there and one for members that may be.
+func pyDict(name string, def *Type) string {
+	var must, may members[*Type]
 	for _, p := range def.Properties {
-		names = append(names, p.Name+mark(def, p.Name))
+		if mark(def, p.Name) == "" {
+			must = append(must, p)
+		} else {
+			may = append(may, p)
+		}
 	}
-	return "Returns " + name(t) + ": " + strings.Join(names, ", ") + "."
+	about := pydoc(cmp.Or(def.Description, name))
+	if len(may) == 0 {
+		return pyClass(name, "TypedDict", about, must)
+	}
+	if len(must) == 0 {
+		return pyClass(name, "TypedDict, total=False", about, may)
+	}
+	return pyClass("_"+name, "TypedDict", "", must) + pyClass(name, "_"+name+", total=False", about, may)
 }
 
-func pyType(t Type) string {
-	switch {
-	case t.Type == "string":
-		return "str"
-	case t.Type == "integer":
-		return "int"
-	case t.Type == "boolean":
-		return "bool"
-	case t.Type == "array":
-		return "Sequence"
-	case t.Ref != "":
-		return "dict"
+func pyClass(name, of, about string, properties members[*Type]) string {
+	var b strings.Builder
+	if slices.ContainsFunc(properties, func(p member[*Type]) bool { return slices.Contains(keyword, p.Name) }) {
+		// as a call, because the names of its members cannot be written in a class
+		base, total, _ := strings.Cut(of, ", ")
+		call := name
+		if base != "TypedDict" {
+			call = name + "_"
+		}
+		fmt.Fprintf(&b, "\n\n%s = TypedDict(\n    %q,\n    {\n", call, call)
+		for _, p := range properties {
+			fmt.Fprintf(&b, "        %q: %q,\n", p.Name, pyType(*p.Value, "list"))
+		}
+		b.WriteString("    },\n")
+		if total != "" {
+			b.WriteString("    total=False,\n")
+		}
+		b.WriteString(")\n")
+		if base != "TypedDict" {
+			fmt.Fprintf(&b, "\n\nclass %s(%s, %s):\n%s", name, base, call, about)
+		}
+		return b.String()
 	}
-	return "Any"
+	fmt.Fprintf(&b, "\n\nclass %s(%s):\n%s", name, of, about)
+	for _, p := range properties {
+		fmt.Fprintf(&b, "    %s: %s\n", p.Name, pyType(*p.Value, "list"))
+		if p.Value.Description != "" {
+			b.WriteString(pydoc(p.Value.Description))
+		}
+	}
+	if len(properties) == 0 && about == "" {
+		b.WriteString("    pass\n")
+	}
+	return b.String()
+}
+
+// pydoc is what a text looks like below what it is about.
+func pydoc(text string) string {
+	text = strings.ReplaceAll(text, "\\", "\\\\")
+	if strings.HasSuffix(text, "\"") {
+		text += "."
+	}
+	return "    \"\"\"" + strings.Join(wrap(text, 92), "\n    ") + "\"\"\"\n"
+}
+
+// pyType is a type as Python writes it; sequence is its word for an array.
+func pyType(t Type, sequence string) string {
+	switch {
+	case t.Ref != "":
+		return name(t)
+	case len(t.AnyOf) > 0:
+		return "Optional[" + pyType(t.AnyOf[0], sequence) + "]"
+	case t.Type == "array" && t.Items == nil:
+		return sequence + "[Any]"
+	case t.Type == "array":
+		return sequence + "[" + pyType(*t.Items, sequence) + "]"
+	case t.Type == "object":
+		if of, ok := t.Additional.(*Type); ok {
+			return "dict[str, " + pyType(*of, sequence) + "]"
+		}
+		return "dict[str, Any]"
+	}
+	return cmp.Or(map[string]string{"string": "str", "integer": "int", "number": "float", "boolean": "bool"}[t.Type], "Any")
 }
 
 // snake is a name as Python has it; words of the language get an underscore.

@@ -10,8 +10,9 @@ import os
 import sys
 import urllib.error
 import urllib.request
+from typing import Any
 
-from winnow import Winnow
+from winnow import Rejection, Summarize, Summary, Winnow
 
 BASE = os.environ.get("ANTHROPIC_BASE_URL", "https://api.anthropic.com")
 MODEL = os.environ.get("MODEL", "claude-sonnet-4-5")
@@ -30,20 +31,20 @@ class ProviderError(Exception):
 
     def __init__(self, status: int, body: str):
         try:
-            error = json.loads(body)["error"]
+            error: "dict[str, str]" = json.loads(body)["error"]
         except (ValueError, KeyError, TypeError):
             error = {}
         super().__init__(error.get("message", body))
-        self.status, self.code, self.body = status, error.get("type", ""), body
+        self.status, self.code = status, error.get("type", "")
 
 
-def ask(system: str, messages: list, tools: list, max_tokens: int) -> dict:
+def ask(system: str, messages: "list[Any]", tools: "list[Any]", max_tokens: int) -> "dict[str, Any]":
     """Asks the model once. The last message is marked, so that the prompt is cached up to it."""
     if messages and isinstance(messages[-1]["content"], list):
         content = messages[-1]["content"]
         marked = {**content[-1], "cache_control": {"type": "ephemeral"}}
         messages = [*messages[:-1], {**messages[-1], "content": [*content[:-1], marked]}]
-    body = {"model": MODEL, "max_tokens": max_tokens, "system": system, "messages": messages}
+    body: "dict[str, Any]" = {"model": MODEL, "max_tokens": max_tokens, "system": system, "messages": messages}
     if tools:
         body["tools"] = tools
     request = urllib.request.Request(
@@ -62,7 +63,7 @@ def ask(system: str, messages: list, tools: list, max_tokens: int) -> dict:
         raise ProviderError(error.code, error.read().decode(errors="replace")) from None
 
 
-def summarize(request: dict) -> dict:
+def summarize(request: Summarize) -> Summary:
     """Writes a summary with the same model: without tools, and never by itself."""
     answer = ask(request["system"], request["messages"], [], request["maxOutput"])
     text = "".join(block["text"] for block in answer["content"] if block["type"] == "text")
@@ -70,8 +71,8 @@ def summarize(request: dict) -> dict:
     return {"text": text, "finish": finish, "usage": answer["usage"]}
 
 
-def run_tool(call: dict) -> dict:
-    result = {"type": "tool_result", "tool_use_id": call["id"]}
+def run_tool(call: "dict[str, Any]") -> "dict[str, Any]":
+    result: "dict[str, Any]" = {"type": "tool_result", "tool_use_id": call["id"]}
     try:
         with open(call["input"]["filePath"], encoding="utf-8", errors="replace") as file:
             return {**result, "content": file.read()}
@@ -88,7 +89,7 @@ def work(winnow: Winnow, session: str, prompt: str) -> str:
             answer = ask(SYSTEM, winnow.messages(session, "anthropic"), TOOLS, 1024)
         except ProviderError as error:
             # If it was too long, the past is folded and the request is made again; else this raises.
-            rejection = {"status": error.status, "code": error.code, "message": str(error)}
+            rejection: Rejection = {"status": error.status, "code": error.code, "message": str(error)}
             winnow.observe(session, rejection=rejection)
             continue
         winnow.append(session, [{"role": "assistant", "content": answer["content"]}], as_="anthropic")

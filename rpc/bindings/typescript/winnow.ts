@@ -1,5 +1,6 @@
-// A client of `winnow engine --stdio`: one file, no dependencies. Copy it into your project.
-// Node 22.18 or newer runs it as it is; 22.6 and newer with --experimental-strip-types.
+// A client of `winnow engine --stdio`: one file, no dependencies. The package @winnowhq/winnow has
+// it with the program; or copy the file into your project, and install winnow. Node 22.18 or newer
+// runs it as it is; 22.6 and newer with --experimental-strip-types.
 //
 //   const winnow = await Winnow.start({ summarizeAs: "anthropic", summarize: askMyModel });
 //   const { session } = await winnow.create({ model: "anthropic/claude-sonnet-4-5" });
@@ -10,10 +11,24 @@
 
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
+import { createRequire } from "node:module";
+
+/** The package that has the program for this platform. */
+export const platform = `@winnowhq/winnow-${process.platform}-${process.arch}`;
+
+/** The path of the program: WINNOW_PROGRAM, or that of the package for this platform, if it is installed. */
+export function program(): string | undefined {
+  if (process.env["WINNOW_PROGRAM"]) return process.env["WINNOW_PROGRAM"];
+  try {
+    return createRequire(import.meta.url).resolve(`${platform}/bin/winnow${process.platform === "win32" ? ".exe" : ""}`);
+  } catch {
+    return undefined;
+  }
+}
 
 /** How the engine is started, and what it can ask of you. */
 export interface Options {
-  /** The program and its arguments. Default: winnow engine --stdio. */
+  /** The program and its arguments. Default: engine --stdio of program(), or of winnow in PATH. */
   command?: string[];
   /** The folder in which it runs. */
   cwd?: string;
@@ -36,9 +51,9 @@ export class WinnowError extends Error {
   /** The number of JSON-RPC. */
   number: number;
   /** What to do about it. */
-  hint?: string;
-  op?: string;
-  session?: string;
+  hint: string | undefined;
+  op: string | undefined;
+  session: string | undefined;
 
   constructor(failure: Failure) {
     super(failure.message);
@@ -64,6 +79,8 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
+const again = "start it again; what was answered is stored";
+
 /** The connection to an engine of your own. Use the class Winnow. */
 export class Connection {
   /** What the engine is and can do. */
@@ -76,19 +93,30 @@ export class Connection {
   private asked = new Map<number | string, AbortController>();
   private views = new Map<string, { state: string; messages: unknown[] }>();
   private pieces: Buffer[] = [];
+  private said: string[] = []; // the last lines of its error output
   private ended: Promise<number | null>;
   private gone: WinnowError | undefined;
   private longest = 64 * 1024 * 1024; // bytes of a line, until the engine has said it
 
   constructor(options: Options = {}) {
     this.options = options;
-    const [program, ...args] = options.command ?? ["winnow", "engine", "--stdio"];
-    this.process = spawn(program!, args, { cwd: options.cwd, env: options.env, stdio: ["pipe", "pipe", "inherit"] });
+    const [path, ...args] = options.command ?? [program() ?? "winnow", "engine", "--stdio"];
+    const { cwd, env } = options;
+    this.process = spawn(path!, args, { ...(cwd ? { cwd } : {}), ...(env ? { env } : {}), stdio: ["pipe", "pipe", "pipe"] });
     this.process.stdout!.on("data", (chunk: Buffer) => this.hear(chunk));
+    this.process.stderr!.on("data", (chunk: Buffer) => {
+      process.stderr.write(chunk);
+      this.said = [...this.said, ...chunk.toString("utf8").split("\n").filter((line) => line.trim())].slice(-20);
+    });
     this.process.stdin!.on("error", () => {}); // the end of the process says it
     this.ended = new Promise((resolve) => {
-      this.process.on("error", (error) => this.end(error.message, resolve, null));
-      this.process.on("close", (code) => this.end(`the engine ended with the code ${code}`, resolve, code));
+      this.process.on("error", (error: NodeJS.ErrnoException) => {
+        if (error.code !== "ENOENT") return this.end("gone", error.message, again, resolve, null);
+        const hint = `npm install @winnowhq/winnow ${platform}, or see https://github.com/winnowhq/winnow#install`;
+        this.end("missing", `the program ${path} is not installed`, hint, resolve, null);
+      });
+      this.process.on("close", (code) =>
+        this.end("gone", [`the engine ended with the code ${code}`, ...this.said].join("\n"), again, resolve, code));
     });
   }
 
@@ -192,11 +220,13 @@ export class Connection {
     }
   }
 
-  private end(why: string, resolve: (code: number | null) => void, code: number | null): void {
-    this.gone = new WinnowError({ code: -32003, message: why, data: { code: "gone", hint: "start it again; what was answered is stored" } });
+  private end(
+    code: string, message: string, hint: string, resolve: (exit: number | null) => void, exit: number | null,
+  ): void {
+    this.gone ??= new WinnowError({ code: -32003, message, data: { code, hint } });
     for (const waiting of this.waiting.values()) waiting.reject(this.gone);
     this.waiting.clear();
-    resolve(code);
+    resolve(exit);
   }
 }
 
