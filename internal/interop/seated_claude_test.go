@@ -23,6 +23,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -464,6 +465,23 @@ func TestSeat_claudePluginIsValid(t *testing.T) {
 	}
 	putFile(t, filepath.Join(plugin, "tests", "register.test.ts"), string(readFile(t, filepath.Join("testdata", "seat", "register.test.ts"))))
 	t.Log(s.run(t, "plugin", "test", plugin))
+}
+
+// The repository is a marketplace: the product adds it from a folder, and installs the plugin.
+func TestMarketplace_claude(t *testing.T) {
+	s := newSeated(t)
+	clone := filepath.Join(t.TempDir(), "winnow")
+	for _, folder := range []string{".claude-plugin", "desk/seat/claude"} {
+		if err := os.CopyFS(filepath.Join(clone, folder), os.DirFS(filepath.Join(outside.Root(t), folder))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Log(s.run(t, "plugin", "validate", clone))
+	t.Log(s.run(t, "plugin", "marketplace", "add", clone))
+	t.Log(s.run(t, "plugin", "install", "winnow@winnow"))
+	if list := s.run(t, "plugin", "list"); !strings.Contains(list, "winnow@winnow") {
+		t.Errorf("the plugin is not installed:\n%s", list)
+	}
 }
 
 // What says nothing new is left out before it is sent for the first time; the file keeps it.
