@@ -260,7 +260,7 @@ func (e *Engine) Session(ctx context.Context, id string) (session.Session, store
 // that handles hold and a provider's cache is still warm. Nothing of the old session is changed.
 func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID string, err error) {
 	newID = e.ids.New(session.SessionID, e.config.Now())
-	if err := ForkAs(ctx, e, id, beforeMessage, newID); err != nil {
+	if err := ForkAs(ctx, e, id, beforeMessage, newID, ""); err != nil {
 		return "", err
 	}
 	return newID, nil
@@ -268,7 +268,9 @@ func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID stri
 
 // ForkAs is [Engine.Fork] with the id of the new session. Of two programs on one store that fork a
 // session at once under one id, the second one gets the error Already, and nothing is stored.
-func ForkAs(ctx context.Context, e *Engine, id, beforeMessage, newID string) error {
+// With aside, the new session takes the place of the old one: it has the old one's id, and whatever
+// was committed, and the old one is renamed to aside.
+func ForkAs(ctx context.Context, e *Engine, id, beforeMessage, newID, aside string) error {
 	l, err := e.lock(ctx, "fork", id)
 	if err != nil {
 		return err
@@ -284,17 +286,20 @@ func ForkAs(ctx context.Context, e *Engine, id, beforeMessage, newID string) err
 	log, state := slices.Clone(l.log[:at]), l.state
 	l.mu.Unlock() // what was read is not changed by anybody
 
-	now := millis(e.config.Now())
-	info := state.Info
-	info.ID, info.ParentID = newID, id
-	info.Time.Created, info.Time.Updated, info.Missed = now, now, nil // the old one missed it
+	now, info, keep := millis(e.config.Now()), state.Info, id
+	info.Time.Updated, info.Missed = now, nil // the old one missed it
+	if aside != "" {
+		until, keep = 0, aside
+	} else {
+		info.ID, info.ParentID, info.Time.Created = newID, id, now
+	}
 	f := fork{messages: map[string]bool{}, parts: map[string]bool{}, kept: map[string]bool{}, until: until}
 	for i := range log {
 		f.take(&log[i], info.ID)
 	}
-	c := store.Change{Create: &info, Append: log, Commit: f.ledger(state.Ledger), Pin: f.pins(state.Pins),
+	c := store.Change{Create: &info, Aside: aside, Append: log, Commit: f.ledger(state.Ledger), Pin: f.pins(state.Pins),
 		Spend:    f.spent(state.Spent),
-		Receipts: f.receipts(state.Receipts, info.ID), Keep: id}
+		Receipts: f.receipts(state.Receipts, info.ID), Keep: keep}
 	for marker := range state.Undone {
 		if f.messages[marker] || f.kept[marker] {
 			c.Undo = append(c.Undo, marker)
@@ -307,6 +312,9 @@ func ForkAs(ctx context.Context, e *Engine, id, beforeMessage, newID string) err
 	}
 	if _, err := e.config.Store.Apply(ctx, info.ID, c); err != nil {
 		return e.failed("fork", id, err)
+	}
+	if aside != "" {
+		e.forget(id) // the old one
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func (t *Transport) fork(ctx context.Context, f *lineage, l *conversation, n int
 		return nil, err
 	}
 	id := forked(f, l, n, chain)
-	if err := winnow.ForkAs(ctx, t.engine, l.id, before, id); err != nil {
+	if err := winnow.ForkAs(ctx, t.engine, l.id, before, id, ""); err != nil {
 		return nil, err
 	}
 	s, state, err := t.engine.Session(ctx, id)

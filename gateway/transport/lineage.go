@@ -187,7 +187,7 @@ func (t *Transport) carryOver(ctx context.Context, f *lineage, chain []digest, m
 	if err != nil {
 		return err
 	}
-	if err := winnow.ForkAs(ctx, t.engine, l.id, until, f.id); err != nil {
+	if err := winnow.ForkAs(ctx, t.engine, l.id, until, f.id, ""); err != nil {
 		return err
 	}
 	return f.reload(ctx, t.engine, true)

@@ -61,7 +61,7 @@ func otherLines(t *testing.T, p llmtest.Protocol) {
 		return log
 	}
 	first := logOf(s)[1].ID
-	if err := winnow.ForkAs(ctx, s.engine, line, first, "live_other"); err != nil {
+	if err := winnow.ForkAs(ctx, s.engine, line, first, "live_other", ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := winnow.Extend(ctx, s.engine, "live_other", nil, nil, logOf(whole)[1:]...); err != nil {
