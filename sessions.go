@@ -379,8 +379,7 @@ func (f *fork) spent(all []store.Spend) []store.Spend {
 func (f *fork) receipts(all []pivot.Receipt, id string) []pivot.Receipt {
 	var kept []pivot.Receipt
 	for _, r := range all {
-		r.Committed = slices.DeleteFunc(slices.Clone(r.Committed), func(el rule.Elision) bool { return !f.has(el) })
-		r.Replaced = slices.DeleteFunc(slices.Clone(r.Replaced), func(el rule.Elision) bool { return !f.has(el) })
+		r.Keep(f.has)
 		if r.Marker != "" && !f.messages[r.Marker] || r.Marker == "" && len(r.Committed) == 0 && !f.quotes(&r) ||
 			!f.in(r.Time) {
 			continue
