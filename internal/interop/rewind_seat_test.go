@@ -32,6 +32,7 @@ func (s *guest) goesBackInASeat(t *testing.T, points []int, goes func(t *testing
 				s.up.Forget()
 				goes(t, at, fork, "And now, OKAPI?")
 				now := holds(t, s.asked(t, "OKAPI"), at)
+				s.paired(t)
 				t.Logf("%s: %d of %d turns are folded, before %d", name, now, at, folded)
 				if at > beforeFold && now != folded {
 					t.Errorf("%d turns are folded, before %d", now, folded)
@@ -84,9 +85,5 @@ func TestPi_goesBackInASeat(t *testing.T) {
 
 func TestOpenCode_goesBackInASeat(t *testing.T) {
 	s := newGuest(t, openCodeOffline, "opencode")
-	s.goesBackInASeat(t, []int{6, 5, 4, 3, 1}, func(t *testing.T, at int, fork bool, prompt string) {
-		whole, server := s.save(t), serve(t, s.client)
-		ask(t, server.url, openCodeGoes(t, server, whole, at, fork), prompt)
-		server.stop()
-	})
+	s.goesBackInASeat(t, []int{6, 5, 4, 3, 1}, s.onAServer())
 }
