@@ -259,45 +259,49 @@ func (e *Engine) Session(ctx context.Context, id string) (session.Session, store
 // paid for them, and the new one begins with nothing spent. Messages and parts keep their ids, so
 // that handles hold and a provider's cache is still warm. Nothing of the old session is changed.
 //
-// as is the id of the new session, if the caller has one. Of two programs on one store that fork a
-// session at once under one id, the second one gets the error Already, and nothing is stored.
+// The first of as is the id of the new session, if the caller has one. Of two programs on one store
+// that fork a session at once under one id, the second one gets the error Already, and nothing is
+// stored. With a second one the new session takes the place of the old one: it has the old one's id,
+// and whatever was committed, and the old one is renamed to that second id.
 func (e *Engine) Fork(ctx context.Context, id, beforeMessage string, as ...string) (newID string, err error) {
-	if newID = strings.Join(as, ""); newID == "" {
+	aside := ""
+	switch len(as) {
+	case 0:
 		newID = e.ids.New(session.SessionID, e.config.Now())
+	case 1:
+		newID = as[0]
+	default:
+		newID, aside = id, as[1]
 	}
-	if err := e.fork(ctx, id, beforeMessage, newID); err != nil {
-		return "", err
-	}
-	return newID, nil
-}
-
-func (e *Engine) fork(ctx context.Context, id, beforeMessage, newID string) error {
 	l, err := e.lock(ctx, "fork", id)
 	if err != nil {
-		return err
+		return "", err
 	}
 	at, until := len(l.log), session.Millis(0)
 	if beforeMessage != "" {
 		if at = session.Index(l.log, beforeMessage); at < 0 {
 			l.mu.Unlock()
-			return notFound("fork", id, "message "+beforeMessage)
+			return "", notFound("fork", id, "message "+beforeMessage)
 		}
 		until = l.log[at].Time.Created
 	}
 	log, state := slices.Clone(l.log[:at]), l.state
 	l.mu.Unlock() // what was read is not changed by anybody
 
-	now := millis(e.config.Now())
-	info := state.Info
-	info.ID, info.ParentID = newID, id
-	info.Time.Created, info.Time.Updated, info.Missed = now, now, nil // the old one missed it
+	now, info, keep := millis(e.config.Now()), state.Info, id
+	info.Time.Updated, info.Missed = now, nil // the old one missed it
+	if aside != "" {
+		until, keep = 0, aside
+	} else {
+		info.ID, info.ParentID, info.Time.Created = newID, id, now
+	}
 	f := fork{messages: map[string]bool{}, parts: map[string]bool{}, kept: map[string]bool{}, until: until}
 	for i := range log {
 		f.take(&log[i], info.ID)
 	}
-	c := store.Change{Create: &info, Append: log, Commit: f.ledger(state.Ledger), Pin: f.pins(state.Pins),
+	c := store.Change{Create: &info, Aside: aside, Append: log, Commit: f.ledger(state.Ledger), Pin: f.pins(state.Pins),
 		Spend:    f.spent(state.Spent),
-		Receipts: f.receipts(state.Receipts, info.ID), Keep: id}
+		Receipts: f.receipts(state.Receipts, info.ID), Keep: keep}
 	for marker := range state.Undone {
 		if f.messages[marker] || f.kept[marker] {
 			c.Undo = append(c.Undo, marker)
@@ -309,9 +313,12 @@ func (e *Engine) fork(ctx context.Context, id, beforeMessage, newID string) erro
 		}
 	}
 	if _, err := e.config.Store.Apply(ctx, info.ID, c); err != nil {
-		return e.failed("fork", id, err)
+		return "", e.failed("fork", id, err)
 	}
-	return nil
+	if aside != "" {
+		e.forget(id) // the old one
+	}
+	return newID, nil
 }
 
 // fork is what a new session has of an old one.
@@ -374,8 +381,7 @@ func (f *fork) spent(all []store.Spend) []store.Spend {
 func (f *fork) receipts(all []pivot.Receipt, id string) []pivot.Receipt {
 	var kept []pivot.Receipt
 	for _, r := range all {
-		r.Committed = slices.DeleteFunc(slices.Clone(r.Committed), func(el rule.Elision) bool { return !f.has(el) })
-		r.Replaced = slices.DeleteFunc(slices.Clone(r.Replaced), func(el rule.Elision) bool { return !f.has(el) })
+		r.Keep(f.has)
 		if r.Marker != "" && !f.messages[r.Marker] || r.Marker == "" && len(r.Committed) == 0 && !f.quotes(&r) ||
 			!f.in(r.Time) {
 			continue

@@ -185,6 +185,7 @@ func (s *Search) Find(ctx context.Context) ([]Found, []Problem, error) {
 	slices.SortStableFunc(found, func(a, b Found) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), strings.Compare(a.Source, b.Source))
 	})
+	resumedFirst(found)
 	return found, problems, ctx.Err()
 }
 

@@ -94,11 +94,6 @@ func (s *Search) Newest(ctx context.Context) (newest *Found, problems []Problem,
 	at := s.located()
 	names := *s
 	names.NamesOnly = true
-	type file struct {
-		place   Place
-		path    string
-		written time.Time
-	}
 	var files []file
 	better := func(f *Found) bool {
 		return f != nil && f.Parent == "" && at.is(f.Project) && (newest == nil || f.Updated.After(newest.Updated))
@@ -152,7 +147,17 @@ func (s *Search) Newest(ctx context.Context) (newest *Found, problems []Problem,
 			}
 		}
 	}
+	if newest != nil {
+		newest = s.resumed(newest, files, at)
+	}
 	return newest, problems, ctx.Err()
+}
+
+// file is a file in which there may be a session.
+type file struct {
+	place   Place
+	path    string
+	written time.Time
 }
 
 // writtenAt is when a file was last written, or a conversation's folder.

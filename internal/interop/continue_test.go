@@ -45,7 +45,7 @@ func TestContinue_fromOthers(t *testing.T) {
 	dir := t.TempDir()
 	winnow := buildWinnow(t, dir)
 	for from, begin := range map[string]func(*testing.T) *agent{
-		"gemini": geminiReader, "qwen": qwenReader, "copilot": copilotReader,
+		"gemini": geminiReader, "qwen": qwenReader, "copilot": copilotReader, "cline": clineReader,
 	} {
 		t.Run(from, func(t *testing.T) {
 			file := filepath.Join(dir, from+"-session")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/format/opencodeserver"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -24,7 +25,7 @@ func TestOpenCode_forksAndRevertsAfterAFold(t *testing.T) {
 	a.load(t, readFile(t, export))
 	a.goes(t)
 	remembers(t, a.asked(t, "ZEBRA"), true, 3, 4, 5, 6)
-	whole, saved := a.save(t), t.TempDir()
+	whole, saved := readAny(t, a.save(t)).Session, t.TempDir()
 	a.keeps(t, saved)
 	for _, c := range []struct {
 		name    string
@@ -69,11 +70,16 @@ func TestOpenCode_forksAndRevertsAfterAFold(t *testing.T) {
 
 // openCodeGoes forks a session behind a turn of the past, or reverts it to there, and returns the
 // session that goes on.
-func openCodeGoes(t *testing.T, s *served, whole []byte, at int, fork bool) string {
+func openCodeGoes(t *testing.T, s *served, whole session.Session, at int, fork bool) string {
 	t.Helper()
-	id, from := readAny(t, whole).Session.Info.ID, map[string]any{}
+	for _, m := range whole.Messages { // else OpenCode 2 drops the compaction
+		if m.IsSummary() && m.Time.Completed == 0 {
+			t.Errorf("the summary %s has no end", m.ID)
+		}
+	}
+	id, from := whole.Info.ID, map[string]any{}
 	if at < len(past) {
-		from["messageID"] = openCodePrompt(t, whole, at+1)
+		from["messageID"] = openCodePrompt(t, whole.Messages, at+1)
 	}
 	if fork {
 		var made struct{ ID string }
@@ -91,9 +97,8 @@ func openCodeGoes(t *testing.T, s *served, whole []byte, at int, fork bool) stri
 }
 
 // openCodePrompt is the id of the message with the prompt of a turn.
-func openCodePrompt(t *testing.T, text []byte, turn int) string {
+func openCodePrompt(t *testing.T, log []session.Message, turn int) string {
 	t.Helper()
-	log := readAny(t, text).Session.Messages
 	at := slices.IndexFunc(log, func(m session.Message) bool {
 		return m.Written() && strings.Contains(m.Text(), past[turn-1].prompt)
 	})
@@ -101,4 +106,39 @@ func openCodePrompt(t *testing.T, text []byte, turn int) string {
 		t.Fatalf("no message has the prompt of turn %d", turn)
 	}
 	return log[at].ID
+}
+
+// onAServer has one server play the turns of the past, and compact between them. The result forks the
+// session, or takes it back, and says something there.
+func (a *agent) onAServer() (goes func(t *testing.T, at int, fork bool, prompt string)) {
+	var s *served
+	id := ""
+	a.say = func(t *testing.T, prompt string) {
+		t.Helper()
+		if s == nil {
+			s = serve(t, a.client)
+			id = s.begin(t, "Lists")
+		}
+		ask(t, s.url, id, prompt)
+		if prompt == past[len(past)-1].prompt {
+			s.stop()
+		}
+	}
+	a.compact = func(t *testing.T) {
+		s.call(t, "/session/"+id+"/summarize", map[string]any{"providerID": "local", "modelID": "m1"})
+	}
+	return func(t *testing.T, at int, fork bool, prompt string) {
+		t.Helper()
+		s := serve(t, a.client)
+		defer s.stop()
+		reader, err := opencodeserver.Dial(t.Context(), s.url, opencodeserver.Login{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := reader.Read(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask(t, s.url, openCodeGoes(t, s, doc.Session, at, fork), prompt)
+	}
 }

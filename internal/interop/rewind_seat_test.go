@@ -32,6 +32,7 @@ func (s *guest) goesBackInASeat(t *testing.T, points []int, goes func(t *testing
 				s.up.Forget()
 				goes(t, at, fork, "And now, OKAPI?")
 				now := holds(t, s.asked(t, "OKAPI"), at)
+				s.paired(t)
 				t.Logf("%s: %d of %d turns are folded, before %d", name, now, at, folded)
 				if at > beforeFold && now != folded {
 					t.Errorf("%d turns are folded, before %d", now, folded)
@@ -41,8 +42,8 @@ func (s *guest) goesBackInASeat(t *testing.T, points []int, goes func(t *testing
 	}
 }
 
-// TestClaudeCode_seatRewinds: of a point before the fold the product knows nothing.
-func TestClaudeCode_seatRewinds(t *testing.T) {
+// TestClaudeCode_rewindsInASeat: of a point before the fold the product knows nothing.
+func TestClaudeCode_rewindsInASeat(t *testing.T) {
 	s := newGuest(t, claudeAgent, "claude")
 	s.goesBackInASeat(t, []int{6, 5}, func(t *testing.T, at int, fork bool, prompt string) {
 		claudeGoes(t, s.agent, at, fork, prompt)
@@ -64,4 +65,25 @@ func claudeGoes(t *testing.T, a *agent, at int, fork bool, prompt string) {
 	}
 	a.run(t, args...)
 	checkPairs(t, a.asked(t, prompt))
+}
+
+func TestPi_goesBackInASeat(t *testing.T) {
+	s := newGuest(t, piAgent, "pi")
+	file := filepath.Join(s.Home, "session.jsonl")
+	s.agent.compact = func(t *testing.T) {
+		p, stop := servePi(t, s.client, file)
+		p.call(map[string]any{"type": "compact"}, "response")
+		stop()
+	}
+	s.goesBackInASeat(t, []int{6, 5, 4, 3, 1}, func(t *testing.T, at int, fork bool, prompt string) {
+		p, stop := servePi(t, s.client, file)
+		piGoes(t, p, s.save(t), at, fork)
+		p.call(map[string]any{"type": "prompt", "message": prompt}, "agent_end")
+		stop()
+	})
+}
+
+func TestOpenCode_goesBackInASeat(t *testing.T) {
+	s := newGuest(t, openCodeOffline, "opencode")
+	s.goesBackInASeat(t, []int{6, 5, 4, 3, 1}, s.onAServer())
 }

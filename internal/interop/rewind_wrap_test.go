@@ -126,9 +126,19 @@ func goesBackThroughWrap(t *testing.T, a *agent, threshold string,
 				a.up.Forget()
 				goes(t, at, fork, "And now, OKAPI?")
 				now := holds(t, a.asked(t, "OKAPI"), at)
+				a.paired(t)
 				t.Logf("%s: %d of %d turns are folded, before %d", name, now, at, folded)
 			})
 		}
+	}
+}
+
+// paired checks that the provider found no fault with what it was sent, such as a result without a
+// call.
+func (a *agent) paired(t *testing.T) {
+	t.Helper()
+	for _, problem := range a.up.Problems() {
+		t.Errorf("the provider refuses it: %s", problem)
 	}
 }
 
@@ -159,4 +169,9 @@ func TestCodex_goesBackThroughWrap(t *testing.T) {
 		stop()
 		codexPaired(t, a.asked(t, prompt))
 	})
+}
+
+func TestOpenCode_goesBackThroughWrap(t *testing.T) {
+	a := openCodeAgent(t)
+	goesBackThroughWrap(t, a, "12000", a.onAServer())
 }

@@ -75,6 +75,11 @@ func keptGoes(t *testing.T, s store.Store) {
 	wantKept(t, k, "ses~1", "part", "old")
 	_, err = k.Kept(t.Context(), "ses", "part")
 	wantError(t, "Kept of the session in its place", err, store.ErrNotKept)
+	apply(t, s, store.Change{Create: &session.Info{ID: "ses"}, Aside: "ses~2"})
+	must(t, k.Keep(t.Context(), "ses", "m-call", "old"))
+	apply(t, s, store.Change{Create: &session.Info{ID: "ses"}, Aside: "ses~3", Keep: "ses~3",
+		Append: []session.Message{result("m", "cut")}})
+	wantKept(t, k, "ses", "m-call", "old")
 }
 
 func keptIsShared(t *testing.T, s store.Store) {

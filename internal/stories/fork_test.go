@@ -109,7 +109,8 @@ func TestFork_hasWhatWasBeforeAndLeavesTheOldSessionAlone(t *testing.T) {
 					{ID: "pin_c", Text: "Oil is low."}, {ID: "pin_d", Message: "u2"}},
 				Dismiss: []string{"never touch lamp 0", "never touch lamp 2"},
 				Receipt: &pivot.Receipt{ID: "rcp_1", SessionID: id, Kind: pivot.Pruning, Time: 1500,
-					Committed: []rule.Elision{standing("p00", "", 1500), standing("p01", "p20", 1500)},
+					Committed:    []rule.Elision{standing("p00", "", 1500), standing("p01", "p20", 1500)},
+					TokensBefore: 1000, TokensAfter: 800, Saved: 200, Money: new(pivot.Money),
 					Undo:      "winnow undo " + id + " rcp_1"},
 				Spend: []store.Spend{{Kind: "step", Message: "a00", Cost: 1, Time: 1010},
 					{Kind: "step", Message: "a20", Cost: 2, Time: 3010}, {Kind: "summary", Cost: 4, Time: 1600}},
@@ -159,7 +160,8 @@ func TestFork_hasWhatWasBeforeAndLeavesTheOldSessionAlone(t *testing.T) {
 				t.Errorf("spent %+v", got.Spent)
 			}
 			if len(got.Receipts) != 1 || got.Receipts[0].SessionID != newID || len(got.Receipts[0].Committed) != 1 ||
-				got.Receipts[0].Undo != "winnow undo "+newID+" rcp_1" {
+				got.Receipts[0].Undo != "winnow undo "+newID+" rcp_1" || got.Receipts[0].Saved != 100 ||
+				got.Receipts[0].TokensAfter != 900 || got.Receipts[0].Money != nil {
 				t.Errorf("the receipts are %+v", got.Receipts)
 			}
 			if text, err := kept.(store.Keeper).Kept(t.Context(), newID, "p01"); text != "the whole of it" {

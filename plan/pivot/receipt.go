@@ -1,6 +1,9 @@
 package pivot
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -126,4 +129,17 @@ func (r *Receipt) Parts() int {
 		parts[r.Committed[i].Part] = true
 	}
 	return len(parts)
+}
+
+// Keep leaves of what was committed and replaced only what a fork of the session has. The receipt
+// claims no more than that saves.
+func (r *Receipt) Keep(has func(rule.Elision) bool) {
+	lost := func(el rule.Elision) bool { return !has(el) }
+	saved := rule.Saves(r.Committed)
+	r.Committed = slices.DeleteFunc(slices.Clone(r.Committed), lost)
+	r.Replaced = slices.DeleteFunc(slices.Clone(r.Replaced), lost)
+	if saved -= rule.Saves(r.Committed); saved > 0 {
+		less := min(r.Saved, int(float64(saved)*cmp.Or(r.Scale, 1)))
+		r.Saved, r.TokensAfter, r.Money = r.Saved-less, r.TokensAfter+less, nil
+	}
 }

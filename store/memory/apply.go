@@ -51,6 +51,9 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, er
 	}
 	if c.Create != nil && c.Keep != "" {
 		from := s.sessions[c.Keep]
+		if c.Keep == c.Aside {
+			from = s.sessions[id]
+		}
 		if from == nil {
 			return 0, failed("apply", id, fmt.Errorf("kept texts of session %s: %w", c.Keep, store.ErrNotFound))
 		}

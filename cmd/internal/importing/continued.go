@@ -1,6 +1,8 @@
 package importing
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,29 +16,50 @@ type Growth struct {
 	Updated  []session.Message // messages that have grown: a call that ended, an answer that was streamed
 	// Rewritten says how the product's past differs from the stored one, "" if it continues it.
 	Rewritten string
+	// Agreed is how many of the stored messages the product's log begins with. The store's own count
+	// that stand among them, and those behind them that the product wrote down.
+	Agreed int
 }
 
-// Grow compares a product's log with the one that the store has of it, whose receipts these are.
-// What the store added itself (a summary and its marker, what is quoted behind one) may be missing
-// from the product's; every other stored message must be there.
-func Grow(stored, file []session.Message, receipts []pivot.Receipt) Growth {
-	own := summaries(receipts)
-	markers := map[string]bool{}
-	for i := range stored {
-		if own[stored[i].ID] {
-			markers[stored[i].ParentID] = true
+// Grow compares a product's log, as Returned leaves it, with the one that the store has of it, whose
+// receipts these are. What the store added itself (a summary and its marker, what is quoted behind
+// one) may be missing from the product's; every other stored message must be there. whole is the
+// product's log with what it wrote down of the store's own.
+func Grow(stored, file, whole []session.Message, receipts []pivot.Receipt) Growth {
+	own, given := summaries(receipts), map[string]bool{} // texts of summaries that the product has
+	for i := range whole {
+		if m := &whole[i]; m.IsSummary() {
+			given[strings.TrimSpace(SummaryText(m))] = true
 		}
 	}
-	taken := 0
+	added, has := map[string]bool{}, map[string]bool{} // ids of the store's own pivots, and which the product has
+	for i := range stored {
+		if s := &stored[i]; own[s.ID] {
+			there := given[strings.TrimSpace(SummaryText(s))]
+			added[s.ID], added[s.ParentID] = true, true
+			has[s.ID], has[s.ParentID] = there, there
+		}
+	}
+	agreed, next, left := 0, 0, 0
 	for i := range stored {
 		m := &stored[i]
 		_, kept := m.Kept()
-		if !kept && m.Companion() == "" && !own[m.ID] && !markers[m.ID] {
-			taken++
+		switch of := cmp.Or(m.Companion(), m.ID); {
+		case next < len(file) && goesOn(m, &file[next]):
+			if next++; left == 0 {
+				agreed = i + 1
+			}
+		case !kept && m.Companion() == "" && !added[m.ID] && m.Marker() == nil: // one alone may be asked for again
+			left++
+		case left == 0 && agreed == i && (kept || has[of]):
+			agreed = i + 1
 		}
 	}
-	g := grow(stored, file, taken)
-	return Growth{Appended: g.appended, Updated: g.updated, Rewritten: g.rewritten}
+	g := grow(stored, file, 0)
+	if left > 0 && g.rewritten == "" {
+		g.rewritten = fmt.Sprintf("%d messages are no longer in it", left)
+	}
+	return Growth{Appended: g.appended, Updated: g.updated, Rewritten: g.rewritten, Agreed: agreed}
 }
 
 // summaries are the ids of the summaries that the store's own compactions wrote.

@@ -35,7 +35,7 @@ func TestReturned_takesOutWhatTheProductWroteDown(t *testing.T) {
 		if len(got) != c.want {
 			t.Errorf("%s: %d messages are left, want %d", name, len(got), c.want)
 		}
-		if g := Grow(stored, got, receipts); g.Rewritten != "" || len(g.Appended) > 0 {
+		if g := Grow(stored, got, c.file, receipts); g.Rewritten != "" || len(g.Appended) > 0 {
 			t.Errorf("%s: %+v", name, g)
 		}
 	}

@@ -33,21 +33,21 @@ func (s *Shaper) kept(ctx context.Context, doc *format.Document) (winnow.Outcome
 	id := doc.Session.Info.ID
 	had, state, err := s.Engine.Session(ctx, id)
 	if winnow.CodeOf(err) == winnow.NotFound {
-		return winnow.Outcome{}, s.create(ctx, doc, "", nil)
+		return winnow.Outcome{}, s.create(ctx, doc)
 	}
 	if err != nil {
 		return winnow.Outcome{}, err
 	}
 	file := importing.Returned(had.Messages, doc.Session.Messages, state.Receipts)
-	g := importing.Grow(had.Messages, file, state.Receipts)
-	if g.Rewritten != "" { // another branch, or messages that were taken back
-		aside, err := s.free(ctx, id)
-		if err != nil {
+	g := importing.Grow(had.Messages, file, doc.Session.Messages, state.Receipts)
+	if g.Rewritten != "" && g.Agreed < len(had.Messages) { // another branch, or messages were taken back
+		if had, state, err = s.rewind(ctx, had, g.Agreed); err != nil {
 			return winnow.Outcome{}, err
 		}
-		whole := *doc
-		whole.Session.Messages = file
-		return winnow.Outcome{}, s.create(ctx, &whole, aside, state.Ledger.All())
+		g = importing.Grow(had.Messages, file, doc.Session.Messages, state.Receipts)
+	}
+	if g.Rewritten != "" {
+		return winnow.Outcome{}, errors.New(g.Rewritten)
 	}
 	g.Updated = slices.DeleteFunc(g.Updated, func(m session.Message) bool {
 		at := session.Index(had.Messages, m.ID)
@@ -95,33 +95,31 @@ func (s *Shaper) grown(ctx context.Context, id string, g importing.Growth) (winn
 	return out, winnow.Extend(ctx, s.Engine, id, nil, nil, g.Appended[step+1:]...)
 }
 
-// create adds the session, and gives one that is there already another id. What was left out of
-// parts that are still there stays left out.
-func (s *Shaper) create(ctx context.Context, doc *format.Document, aside string, before []rule.Elision) error {
+// create adds the session.
+func (s *Shaper) create(ctx context.Context, doc *format.Document) error {
 	info := doc.Session.Info
 	info.Recall = true
 	if info.Time.Created == 0 {
 		info.Time.Created = session.Millis(s.Now().UnixMilli())
 	}
 	info.Time.Updated = max(info.Time.Updated, info.Time.Created)
-	there := map[string]bool{}
-	for i := range doc.Session.Messages {
-		for j := range doc.Session.Messages[i].Parts {
-			there[doc.Session.Messages[i].Parts[j].ID] = true
-		}
-	}
-	commit := slices.Clone(doc.Ledger.All())
-	for _, e := range before {
-		missing := func(part string) bool { return !there[part] }
-		if there[e.Part] && !slices.ContainsFunc(e.Covers(), missing) {
-			commit = append(commit, e)
-		}
-	}
 	_, err := s.Engine.Store().Apply(ctx, info.ID, store.Change{
-		Create: &info, Aside: aside, Append: doc.Session.Messages, Commit: rule.NewLedger(commit...).All(),
+		Create: &info, Append: doc.Session.Messages, Commit: doc.Ledger.All(),
 		Source: &store.Source{Format: doc.Format, Data: doc.Source}, Spend: report.Beside(doc.Beside),
 	})
 	return err
+}
+
+// rewind takes a session back to its first messages. As it was, it is kept under an id of its own.
+func (s *Shaper) rewind(ctx context.Context, had session.Session, to int) (session.Session, store.State, error) {
+	aside, err := s.free(ctx, had.Info.ID)
+	if err == nil {
+		_, err = s.Engine.Fork(ctx, had.Info.ID, had.Messages[to].ID, had.Info.ID, aside)
+	}
+	if err != nil {
+		return session.Session{}, store.State{}, err
+	}
+	return s.Engine.Session(ctx, had.Info.ID)
 }
 
 // marked takes over what the product itself left out since.

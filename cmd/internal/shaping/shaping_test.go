@@ -347,3 +347,41 @@ func FuzzShape_whateverIsHandedOver(f *testing.F) {
 		}
 	})
 }
+
+// An agent that goes back to a point behind a fold has the fold still, can undo it, and has nothing
+// of what it left. pi's entries lack the newest prompt.
+func TestShape_backToAPointBehindAFold(t *testing.T) {
+	for _, prompt := range []bool{true, false} {
+		h := newHost(t)
+		h.job()
+		f := h.shape("compact").Fold
+		h.takes(f)
+		h.says("Once more.")
+		h.runs("cat buoys", "three buoys")
+		h.shape("request")
+		at := len(h.log)
+		h.says("And the bells.")
+		h.runs("cat bells", "nine bells")
+		h.shape("request")
+		h.log = slices.Clone(h.log[:at])
+		for range 2 { // the second request comes on the session that the first left
+			if prompt {
+				h.says("No: the gulls.")
+			}
+			if a := h.shape("request"); a.Window != nil || len(a.Added) > 0 {
+				t.Errorf("%+v, added %+v", a.Window, a.Added)
+			}
+			for _, m := range h.stored().Messages {
+				if strings.Contains(m.Text(), "bells") {
+					t.Errorf("the store has what was left: %s", m.Text())
+				}
+			}
+		}
+		if _, err := h.Engine.Undo(t.Context(), "ses_1", f.Marker); err != nil {
+			t.Fatal(err)
+		}
+		if w := h.shape("request").Window; w == nil || w.Summary != "" || w.From != h.log[0].ID {
+			t.Errorf("the fold is undone, and the window is %+v", w)
+		}
+	}
+}

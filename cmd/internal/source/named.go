@@ -273,18 +273,24 @@ func onComputer(ctx context.Context, a *cli.App, name string) (string, error) {
 }
 
 // called are the sessions whose id is what was given, or else begins with it, or else whose title
-// does, whatever its capitals. Sub-agents have no titles of their own.
+// does, whatever its capitals. Sub-agents have no titles of their own. Of several that have one id,
+// the first counts.
 func called(sessions []discover.Found, name string) (fits []discover.Found) {
 	var byTitle []discover.Found
+	known := map[[2]string]bool{}
 	for _, f := range sessions {
+		key := [2]string{f.Product, f.ID}
 		switch {
 		case f.ID == name && f.ID != "":
 			return []discover.Found{f}
+		case known[key] && f.ID != "":
+			continue
 		case strings.HasPrefix(f.ID, name):
 			fits = append(fits, f)
 		case f.Parent == "" && strings.HasPrefix(folded(f.Title), folded(name)):
 			byTitle = append(byTitle, f)
 		}
+		known[key] = true
 	}
 	if len(fits) == 0 {
 		return byTitle
@@ -327,12 +333,15 @@ func choose(ctx context.Context, a *cli.App, given string, fits []discover.Found
 }
 
 // Words are the words that winnow takes for some of several sessions: PRODUCT:ID, of the id as much
-// as tells it apart from all others of its product; the id alone of one in the store.
+// as tells it apart from all others of its product; the id alone of one in the store. Where several
+// have one id, it is the first of them, and the others have their paths.
 func Words(all, some []discover.Found) []string {
 	const least = 8
-	ids := map[string][]string{}
+	ids, first := map[string][]string{}, map[[2]string]string{}
 	for _, s := range all {
-		ids[s.Product] = append(ids[s.Product], s.ID)
+		if key := [2]string{s.Product, s.ID}; first[key] == "" {
+			ids[s.Product], first[key] = append(ids[s.Product], s.ID), s.Source
+		}
 	}
 	for _, list := range ids {
 		slices.Sort(list)
@@ -340,8 +349,10 @@ func Words(all, some []discover.Found) []string {
 	names := make([]string, len(some))
 	for i, s := range some {
 		names[i] = s.Product + ":" + shortened(ids[s.Product], s.ID, least)
-		if s.Product == Own {
+		if other := first[[2]string{s.Product, s.ID}]; s.Product == Own {
 			names[i] = s.ID
+		} else if other != s.Source && other != "" {
+			names[i] = s.Source
 		}
 	}
 	return names
