@@ -17,10 +17,17 @@ import (
 var ErrTaken = errors.New("another file is in its place")
 
 // Restore brings a session back to its place, with its bytes, permissions and time. The archived
-// copy stays. A session whose file is there already is only marked as restored.
+// copy stays. A session whose file is there already is only marked as restored. Parts that were taken
+// out of a file are put back into it.
 func (a Archive) Restore(ctx context.Context, s *Session, now session.Millis) error {
 	there, err := os.Lstat(s.Source)
 	switch {
+	case err == nil && s.Parts != nil:
+		if err := a.rejoin(ctx, *s); err != nil {
+			return err
+		}
+	case s.Parts != nil:
+		return err
 	case err == nil && !a.is(ctx, there, *s):
 		return fmt.Errorf("%s: %w; rename it, and try again", s.Source, ErrTaken)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -102,17 +109,25 @@ func (a Archive) bring(ctx context.Context, s Session) (err error) {
 
 // Named are the sessions of a list that a word names: a path, or the beginning of an id, which may
 // follow its product and a colon. A session comes with the sessions of its sub-agents. Of several
-// archived versions of a file it is the newest.
+// archived versions of a file it is the newest, with all parts that are not back in it.
 func Named(list []Session, word string) (named []Session) {
 	const least = 4
 	product, id, ok := strings.Cut(word, ":")
 	if !ok {
 		product, id = "", word
 	}
-	ids, sources := map[string]bool{}, map[string]bool{}
+	ids, sources, parted := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	add := func(s Session) {
-		if !sources[s.Source] {
-			named, sources[s.Source] = append(named, s), true
+		key := s.Source
+		switch {
+		case s.Parts != nil && s.Restored != 0, s.Parts == nil && s.Restored != 0 && parted[s.Source]:
+			return
+		case s.Parts != nil:
+			key += " " + s.Hash
+			parted[s.Source] = true
+		}
+		if !sources[key] {
+			named, sources[key] = append(named, s), true
 		}
 	}
 	for _, s := range list {

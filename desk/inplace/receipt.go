@@ -253,6 +253,17 @@ func (r Room) Prune(p Pruning) (removed []Original, kept []Kept, err error) {
 	return removed, kept, err
 }
 
+// Drop removes the original at a path, unless it is open or has lines that are nowhere else.
+func (r Room) Drop(path string) error {
+	list, _ := r.Originals() // those that can be read
+	for _, o := range list {
+		if o.Path == path && r.reasonToKeep(o) == "" {
+			return o.remove()
+		}
+	}
+	return nil
+}
+
 func (r Room) reasonToKeep(o Original) string {
 	if o.Missing || o.Linked {
 		return ""
