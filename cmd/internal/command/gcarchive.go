@@ -310,9 +310,13 @@ func bringBack(ctx context.Context, a *cli.App, kept archive.Archive, list []arc
 		for i, s := range list {
 			say(i, len(list), "restoring %s of %s sessions", quantity.Number(i+1), quantity.Number(len(list)))
 			err := kept.Restore(ctx, &s, now)
+			var refusal *inplace.Refusal
 			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
+			case errors.As(err, &refusal):
+				doc.Kept = append(doc.Kept, notArchived{s.Source, string(refusal.Code), refusal.Reason})
+				failed = append(failed, err)
 			case err != nil:
 				doc.Kept = append(doc.Kept, notArchived{s.Source, "failed", err.Error()})
 				failed = append(failed, err)

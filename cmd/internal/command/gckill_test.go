@@ -302,7 +302,7 @@ func TestGC_killed(t *testing.T) {
 		t.Fatal(o.stderr)
 	}
 	back()
-	for _, pattern := range []string{".claude/projects/*/.*", ".codex/sessions/*/*/*/.*", ".pi/agent/sessions/*/.*", ".local/share/winnow/archive/.*", ".local/share/winnow/originals/*"} {
+	for _, pattern := range []string{".claude/projects/*/.*", ".codex/sessions/*/*/*/.*", ".pi/agent/sessions/*/.*", ".local/share/winnow/archive/.*", ".local/share/winnow/originals/[^.]*"} {
 		if left, _ := filepath.Glob(filepath.Join(m.home, pattern)); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}

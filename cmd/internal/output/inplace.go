@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/quantity"
 	"github.com/winnowhq/winnow/text/visible"
 )
@@ -112,10 +113,39 @@ func hold(ctx context.Context, a *cli.App, src string, o *Target, dry bool) (*in
 	if err != nil {
 		return nil, err
 	}
+	makeWhole(ctx, a, a.Path(src), o.Force)
 	how := inplace.Taking{Command: o.Command, Force: o.Force, Torn: o.Mends, Waiting: func(holder string) {
 		a.Warn("waiting for %s, which is replacing %s", holder, src)
 	}}
 	return room.Take(ctx, a.Path(src), how)
+}
+
+// makeWhole puts back what "winnow gc --shrink" took out of a file: into a changed one it cannot be put
+// any more. If it cannot be put back, the file is changed without it.
+func makeWhole(ctx context.Context, a *cli.App, path string, force bool) {
+	kept, err := Archive(a)
+	real, unknown := inplace.Real(path)
+	if err != nil || unknown != nil {
+		return // taking the file reports it
+	}
+	kept.Unseen = force
+	list, _ := kept.Everything() // "winnow gc --archived" reports what cannot be read
+	list = slices.DeleteFunc(list, func(s archive.Session) bool {
+		return s.Source != real || s.Parts == nil || s.Restored != 0
+	})
+	if len(list) == 0 {
+		return
+	}
+	release, _, err := kept.Open()
+	if err == nil {
+		for i := 0; i < len(list) && err == nil; i++ {
+			err = kept.Restore(ctx, &list[i], session.Millis(a.Env.Now().UnixMilli()))
+		}
+		err = errors.Join(err, release())
+	}
+	if err != nil {
+		a.Warn("what winnow gc --shrink took out of %s is not put back: %v", path, err)
+	}
 }
 
 // warnOfAgents warns, before anything costly is done, of running agents that may have the session
