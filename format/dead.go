@@ -2,9 +2,9 @@ package format
 
 import "github.com/winnowhq/winnow/text/span"
 
-// Shrinker is a Format whose product writes records that it never reads again.
+// Shrinker is a Format whose files have bytes that the product never reads again.
 type Shrinker interface {
-	// Dead are edits of doc.Source, in its order, that take such records out. The product resumes the
+	// Dead are edits of doc.Source, in its order, that take such bytes out. The product resumes the
 	// shrunk file as it resumes the whole one.
 	Dead(doc *Document) []Dead
 }
@@ -19,5 +19,5 @@ type Dead struct {
 const (
 	Progress  = "progress"  // records of the progress of a call
 	Snapshots = "snapshots" // file-history snapshots that a later one of the same message replaces
-	Pictures  = "pictures"  // pictures and documents in base64 that are left out or folded
+	Pictures  = "pictures"  // the base64 of pictures that are left out or folded
 )

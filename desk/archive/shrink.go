@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -20,6 +22,7 @@ import (
 	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/plainfile"
 	"github.com/winnowhq/winnow/text/span"
@@ -59,11 +62,38 @@ func (a Archive) Dead(f discover.Found) (map[string]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := cutOf(data)
+	_, dead, err := deadIn(data)
 	if err != nil {
 		return nil, err
 	}
-	return c.taken, a.Room.Look(f.Source)
+	return takenBy(dead), a.Room.Look(f.Source)
+}
+
+// deadIn reads a file and finds its dead bytes.
+func deadIn(data []byte) (*format.Document, []format.Dead, error) {
+	doc, err := all.Read(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := all.Named(doc.Format)
+	shrinker, ok := f.(format.Shrinker)
+	if err != nil || !ok {
+		return nil, nil, ErrAlive
+	}
+	dead := shrinker.Dead(doc)
+	if len(dead) == 0 {
+		return nil, nil, ErrAlive
+	}
+	return doc, dead, nil
+}
+
+// takenBy are the bytes that edits take out, by kind.
+func takenBy(dead []format.Dead) map[string]int64 {
+	taken := map[string]int64{}
+	for _, d := range dead {
+		taken[d.Kind] += int64(d.Len() - len(d.With))
+	}
+	return taken
 }
 
 // Shrink takes out of a session's file what its product never reads again, and archives it. now is
@@ -125,25 +155,15 @@ type place [3]int
 
 // cutOf takes the dead bytes out of a file, and checks that the rest is read as before.
 func cutOf(data []byte) (*cut, error) {
-	doc, err := all.Read(data)
+	doc, dead, err := deadIn(data)
 	if err != nil {
 		return nil, err
 	}
-	f, err := all.Named(doc.Format)
-	shrinker, ok := f.(format.Shrinker)
-	if err != nil || !ok {
-		return nil, ErrAlive
-	}
-	dead := shrinker.Dead(doc)
-	if len(dead) == 0 {
-		return nil, ErrAlive
-	}
-	c := &cut{taken: map[string]int64{}}
+	c := &cut{taken: takenBy(dead)}
 	edits, places := make([]span.Edit, len(dead)), make([]place, len(dead))
 	var taken bytes.Buffer
 	for i, d := range dead {
 		edits[i], places[i] = d.Edit, place{d.Start, d.Len(), len(d.With)}
-		c.taken[d.Kind] += int64(d.Len() - len(d.With))
 		taken.Write(d.Of(data))
 	}
 	c.data = span.Splice(data, edits...)
@@ -160,12 +180,46 @@ func cutOf(data []byte) (*cut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(back, data) || after.Format != doc.Format ||
-		!reflect.DeepEqual(after.Session.Messages, doc.Session.Messages) ||
-		!reflect.DeepEqual(after.Ledger.All(), doc.Ledger.All()) || !reflect.DeepEqual(after.Beside, doc.Beside) {
+	if !bytes.Equal(back, data) || !resumesAlike(doc, after) {
 		return nil, errChanged
 	}
 	return c, nil
+}
+
+// resumesAlike reports whether two documents have one session: its messages but for the data of
+// pictures, and all that is sent of them.
+func resumesAlike(a, b *format.Document) bool {
+	sent := func(d *format.Document) []session.Message {
+		return view.Render(view.Window(d.Session.Messages, nil), d.Ledger)
+	}
+	return a.Format == b.Format && reflect.DeepEqual(a.Ledger.All(), b.Ledger.All()) && reflect.DeepEqual(a.Beside, b.Beside) &&
+		reflect.DeepEqual(sent(a), sent(b)) &&
+		reflect.DeepEqual(withoutData(a.Session.Messages), withoutData(b.Session.Messages))
+}
+
+// withoutData are messages without the data of their pictures.
+func withoutData(messages []session.Message) []session.Message {
+	bare := func(parts []session.Part) []session.Part {
+		parts = slices.Clone(parts)
+		for i := range parts {
+			if kind, _, inline := strings.Cut(parts[i].URL, ";base64,"); inline {
+				parts[i].URL = kind
+			}
+		}
+		return parts
+	}
+	messages = slices.Clone(messages)
+	for i := range messages {
+		messages[i].Parts = bare(messages[i].Parts)
+		for j := range messages[i].Parts {
+			if state := messages[i].Parts[j].State; state != nil {
+				own := *state
+				own.Attachments = bare(state.Attachments)
+				messages[i].Parts[j].State = &own
+			}
+		}
+	}
+	return messages
 }
 
 var errChanged = errors.New("its session would be another one without its dead bytes")

@@ -219,6 +219,30 @@ func TestShrink_carriesOverWhatIsWrittenMeanwhile(t *testing.T) {
 	}
 }
 
+// A picture that is folded is taken out, and put back.
+func TestShrink_aFoldedPicture(t *testing.T) {
+	c := newComputer(t)
+	const head = `"sessionId":"dead","timestamp":"2026-01-01T00:00:01Z",`
+	data := strings.Repeat("QUJD", 2000)
+	path := c.session("lamp", "dead", 3,
+		`{"parentUuid":"u-dead","type":"user","uuid":"u-2",`+head+`"message":{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/jpeg","data":"`+data+`"}}]}}`,
+		`{"parentUuid":null,"logicalParentUuid":"u-2","type":"system","subtype":"compact_boundary","uuid":"b",`+head+`"content":"Conversation compacted","compactMetadata":{"trigger":"manual","preTokens":9}}`,
+		`{"parentUuid":"b","type":"user","uuid":"u-3","isCompactSummary":true,`+head+`"message":{"role":"user","content":"The lamp is lit."}}`,
+		`{"parentUuid":"u-3","type":"user","uuid":"u-4",`+head+`"message":{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"`+strings.Repeat("REVG", 2000)+`"}}]}}`)
+	before := read(t, path)
+	s, err := c.shrink(path, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after := read(t, path); bytes.Contains(after, []byte(data)) || !bytes.Contains(after, []byte("REVGREVG")) || s.Parts.Taken[format.Pictures] < 7000 {
+		t.Errorf("taken: %v; the file has %d bytes, before %d", s.Parts.Taken, len(after), len(before))
+	}
+	c.restore(s)
+	if !bytes.Equal(read(t, path), before) {
+		t.Error("it is not as it was")
+	}
+}
+
 // A step that fails leaves the file whole, or shrunk with its parts in the archive; the next run cleans
 // up.
 func TestShrink_eachStepMayFail(t *testing.T) {

@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
@@ -12,7 +13,8 @@ var _ format.Shrinker = Format{}
 
 // Dead finds what the product does not read again, by the rules with which version 2.1 reads a file.
 // It drops progress records, and hangs what names one as its parent on its nearest other ancestor;
-// of the file-history snapshots of a message it takes the last. See format.Shrinker.
+// of the file-history snapshots of a message it takes the last. It sends no picture that is folded or
+// that a mark of ours leaves out. See format.Shrinker.
 func (Format) Dead(doc *format.Document) (dead []format.Dead) {
 	x, native := doc.Native.(*index)
 	if !native {
@@ -20,19 +22,28 @@ func (Format) Dead(doc *format.Document) (dead []format.Dead) {
 	}
 	d := &shrinking{index: x, source: doc.Source}
 	d.progress(doc.Damaged)
-	last := d.lastSnapshots()
+	replaced, pictures := d.replacedSnapshots(), d.pictures(doc)
+	add := func(kind string, edits ...span.Edit) {
+		for _, edit := range edits {
+			dead = append(dead, format.Dead{Edit: edit, Kind: kind})
+		}
+	}
 	for i := range x.entries {
 		e := &x.entries[i]
 		switch {
 		case d.gone[e.UUID] == i+1:
-			dead = append(dead, format.Dead{Edit: span.Edit{Span: e.whole}, Kind: format.Progress})
-		case last[i]:
-			dead = append(dead, format.Dead{Edit: span.Edit{Span: e.whole}, Kind: format.Snapshots})
+			add(format.Progress, span.Edit{Span: e.whole})
+			continue
+		case replaced[i]:
+			add(format.Snapshots, span.Edit{Span: e.whole})
+			continue
 		case d.gone[e.Parent] > 0 && e.Parent != "":
 			at := span.Find(d.source, e.at, "parentUuid")
-			dead = append(dead, format.Dead{Edit: span.Edit{Span: at, With: d.ancestor(e.Parent)}, Kind: format.Progress})
+			add(format.Progress, span.Edit{Span: at, With: d.ancestor(e.Parent)})
 		}
+		add(format.Pictures, pictures[i]...)
 	}
+	slices.SortFunc(dead, func(a, b format.Dead) int { return a.Start - b.Start })
 	return dead
 }
 
@@ -124,8 +135,8 @@ func (d *shrinking) ancestor(uuid string) []byte {
 	return jsonl.OrNull(uuid)
 }
 
-// lastSnapshots finds the file-history snapshots that a later one of the same message replaces.
-func (d *shrinking) lastSnapshots() map[int]bool {
+// replacedSnapshots finds the file-history snapshots that a later one of the same message replaces.
+func (d *shrinking) replacedSnapshots() map[int]bool {
 	newest, replaced := map[string]int{}, map[int]bool{}
 	for i := range d.entries {
 		if d.entries[i].Kind != "file-history-snapshot" || !d.ends(i) {

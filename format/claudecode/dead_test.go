@@ -1,14 +1,19 @@
 package claudecode
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
+	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 )
 
@@ -132,5 +137,55 @@ func TestDead_propertyTheSessionStays(t *testing.T) {
 	})
 	if taken == 0 {
 		t.Error("nothing was dead")
+	}
+}
+
+// Pictures are dead when they are folded or left out by a mark; in the tail and behind it they are sent.
+func TestDead_pictures(t *testing.T) {
+	picture := func(word string) session.Part {
+		return session.Part{ID: "f" + word, Type: session.FilePart, Mime: "image/png",
+			URL: "data:image/png;base64," + strings.Repeat(word, 1000)}
+	}
+	asks := func(id, word string) session.Message {
+		return session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.User}, Parts: []session.Part{
+			{ID: "t" + id, Type: session.TextPart, Text: "Look at this."}, picture(word)}}
+	}
+	calls := func(id, word string) session.Message {
+		return session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant, Finish: "tool-calls"},
+			Parts: []session.Part{{ID: "c" + id, Type: session.ToolPart, CallID: "c" + id, Tool: "Read", State: &session.ToolState{
+				Status: session.Completed, Input: jsontext.Value(`{"file_path":"lamp.png"}`), Output: "a lamp", Attachments: []session.Part{picture(word)}}}}}
+	}
+	s := session.Session{Info: session.Info{ID: "ses_x", Directory: "/coast"}, Messages: []session.Message{
+		asks("m1", "AAAA"), calls("m2", "BBBB"), asks("m3", "CCCC"), calls("m4", "DDDD"), calls("m5", "EEEE"), calls("m6", "EEEE")}}
+	ledger := rule.NewLedger(rule.Elision{Part: "cm4", Message: "m4", Field: rule.Attachments, Shown: "[1 picture]"},
+		rule.Elision{Part: "cm5", Message: "m5", Field: rule.Attachments, Shown: "[1 picture]"})
+	for _, folded := range []bool{false, true} {
+		want := map[string]int{"AAAA": 1, "BBBB": 1, "CCCC": 1, "DDDD": 0, "EEEE": 2} // the last is sent once more
+		if folded {
+			s, want["AAAA"], want["BBBB"] = fold(s, "x", "m3"), 0, 0
+		}
+		src := string(write(t, nil, format.Change{Session: s, Ledger: ledger}))
+		doc := read(t, []byte(src))
+		dead := Format{}.Dead(doc)
+		edits := make([]span.Edit, len(dead))
+		for i := range dead {
+			edits[i] = dead[i].Edit
+		}
+		out := span.Splice(doc.Source, edits...)
+		for word, n := range want {
+			if got := bytes.Count(out, []byte(strings.Repeat(word, 1000))); got != n {
+				t.Errorf("folded %v: %s is in the file %d times, want %d", folded, word, got, n)
+			}
+		}
+		after := read(t, out)
+		sent := func(d *format.Document) []session.Message {
+			return view.Render(view.Window(d.Session.Messages, nil), d.Ledger)
+		}
+		if diff := cmp.Diff(sent(doc), sent(after)); diff != "" {
+			t.Errorf("folded %v: another session is sent (-whole +shrunk):\n%s", folded, diff)
+		}
+		if again := (Format{}).Dead(after); len(again) > 0 {
+			t.Errorf("%d pieces are dead after that", len(again))
+		}
 	}
 }

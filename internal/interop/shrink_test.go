@@ -68,6 +68,8 @@ func TestClaudeCode_resumesWhatWasShrunk(t *testing.T) {
 		t.Run(map[bool]string{false: "as it is", true: "folded"}[fold], func(t *testing.T) {
 			tries(t, "gc --shrink")
 			w, a := newWorkshop(t, claudeAgent), claudeAgent(t)
+			a.queue = []llmtest.Call{{Name: "Read", Arguments: fmt.Sprintf(`{"file_path":%q}`, a.picture(t))}}
+			a.say(t, "Look at the picture.")
 			a.job(t)
 			path := a.sessionFile(t)
 			if fold {
@@ -107,6 +109,9 @@ func TestClaudeCode_resumesWhatWasShrunk(t *testing.T) {
 			}
 			gc("--shrink")
 			shrunk := readFile(t, path)
+			if pictures := len(regexp.MustCompile(`[0-9A-Za-z+/]{1000}`).FindAll(shrunk, -1)); (pictures == 0) != fold {
+				t.Errorf("folded %v, the file has %d pieces of pictures", fold, pictures)
+			}
 			if bytes.Contains(shrunk, []byte("TAPIR")) || bytes.Contains(shrunk, []byte("0000dead")) {
 				t.Error("progress records are still in the file")
 			}

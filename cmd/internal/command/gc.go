@@ -51,9 +51,9 @@ through a link is left alone. Sessions of OpenCode, Kilo, Copilot CLI, Cline and
 only: a database or a folder holds them.
 
 With --shrink it takes out of Claude Code's session files what Claude Code never reads again: progress
-records, and file-history snapshots that a later one replaces. The files keep their place and date, and
-the bytes go into the archive. What else the table shows stays, with the reason: pictures are sent
-again, and a fork reads the history that it copied.
+records, file-history snapshots that a later one replaces, and pictures that were pruned or folded. The
+files keep their place and date, and the bytes go into the archive. What else the table shows stays,
+with the reason: other pictures are sent again, and a fork reads the history that it copied.
 
 --dry-run shows what --archive or --shrink would do. "winnow restore SESSION" brings a session back
 with its bytes, permissions and date, --undo all of the newest run; what an agent has added to a shrunk

@@ -44,12 +44,15 @@ func (d *desk) oldSessions() map[string]string {
 	return files
 }
 
-func sampleID(t *testing.T, sample []byte) string {
+func sampleID(t *testing.T, sample []byte) string { return sampleMember(t, sample, "sessionId") }
+
+// sampleMember is the last value of a member in a sample.
+func sampleMember(t *testing.T, sample []byte, name string) string {
 	t.Helper()
-	_, rest, _ := bytes.Cut(sample, []byte(`"sessionId":"`))
-	id, _, ok := bytes.Cut(rest, []byte{'"'})
+	name = `"` + name + `":"`
+	id, _, ok := bytes.Cut(sample[bytes.LastIndex(sample, []byte(name))+len(name):], []byte{'"'})
 	if !ok {
-		t.Fatal("the sample has no id")
+		t.Fatalf("the sample has no %s", name)
 	}
 	return string(id)
 }
@@ -190,6 +193,37 @@ func TestGC_shrinksAndPutsBack(t *testing.T) {
 	}
 	if o := d.run("restore", "claude-code:aaaaaaaa", "--force"); o.code != 0 || !bytes.Equal(outside.Read(t, path), whole) {
 		t.Errorf("code %d, it is not as it was: %s", o.code, o.stderr)
+	}
+}
+
+// What is made of a session without its folded pictures has pictures of one pixel, and winnow says so.
+func TestGC_shrunkPicturesAreTold(t *testing.T) {
+	d := newDesk(t)
+	path := d.oldSessions()["aaaaaaaa"]
+	whole := outside.Read(t, path)
+	leaf := sampleMember(t, whole, "uuid")
+	for _, line := range []string{
+		`{"parentUuid":"` + leaf + `","type":"user","uuid":"v-2","timestamp":"2099-01-01T00:00:01Z","message":{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` +
+			strings.Repeat("QUJD", 2000) + `"}}]}}`,
+		`{"parentUuid":null,"logicalParentUuid":"v-2","type":"system","subtype":"compact_boundary","uuid":"b","timestamp":"2099-01-01T00:00:02Z","content":"Conversation compacted","compactMetadata":{"trigger":"manual","preTokens":9}}`,
+		`{"parentUuid":"b","type":"user","uuid":"v-3","isCompactSummary":true,"timestamp":"2099-01-01T00:00:03Z","message":{"role":"user","content":"The lamp is lit."}}`,
+		`{"parentUuid":"v-3","type":"assistant","uuid":"v-4","timestamp":"2099-01-01T00:00:04Z","message":{"id":"m-4","role":"assistant","content":[{"type":"text","text":"Good."}]}}`,
+	} {
+		whole = append(append(whole, line...), '\n')
+	}
+	old := time.Now().Add(-3 * time.Hour)
+	if err := errors.Join(os.WriteFile(path, whole, 0o640), os.Chtimes(path, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	if o := d.run("gc", "--shrink", "--force"); o.code != 0 || !strings.Contains(o.stdout, "pictures") {
+		t.Fatalf("code %d: %s%s", o.code, o.stdout, o.stderr)
+	}
+	other := filepath.Join(d.dir, "other.jsonl")
+	if o := d.run("undo", path, "b", "-o", other); o.code != 0 || !strings.Contains(o.stderr, "are in the archive; winnow restore") {
+		t.Errorf("code %d, the pictures are not told of: %s", o.code, o.stderr)
+	}
+	if o := d.run("undo", path, "b", "--in-place", "--force"); o.code != 0 || !bytes.Contains(outside.Read(t, path), []byte("QUJDQUJD")) {
+		t.Errorf("code %d, the picture is not back: %s", o.code, o.stderr)
 	}
 }
 

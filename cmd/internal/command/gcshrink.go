@@ -45,7 +45,7 @@ type deadBytes struct {
 var stays = map[string]string{
 	format.Progress:  "it is in use, or other records or the cost of a sub-agent need it",
 	format.Snapshots: "it is in use",
-	format.Pictures:  "an agent sends them again when it resumes",
+	format.Pictures:  "an agent sends them again, or may go back to them",
 	"copied":         "a fork reads its own copy when it resumes",
 }
 

@@ -82,7 +82,9 @@ func OpenHeld(ctx context.Context, a *cli.App, src string, o *Target, dry bool,
 		}
 		return nil, err
 	}
-	s.Claim = claim
+	if s.Claim = claim; claim == nil && !dry && o.To != "" {
+		warnOfPictures(a, a.Path(s.Path))
+	}
 	return s, nil
 }
 
@@ -120,22 +122,27 @@ func hold(ctx context.Context, a *cli.App, src string, o *Target, dry bool) (*in
 	return room.Take(ctx, a.Path(src), how)
 }
 
-// makeWhole puts back what "winnow gc --shrink" took out of a file: into a changed one it cannot be put
-// any more. If it cannot be put back, the file is changed without it.
-func makeWhole(ctx context.Context, a *cli.App, path string, force bool) {
-	kept, err := Archive(a)
-	real, unknown := inplace.Real(path)
-	if err != nil || unknown != nil {
-		return // taking the file reports it
+// lacks are the parts that "winnow gc --shrink" took out of a file, the newest first.
+func lacks(kept archive.Archive, path string) []archive.Session {
+	real, err := inplace.Real(path)
+	if err != nil {
+		return nil // it is no file
 	}
-	kept.Unseen = force
 	list, _ := kept.Everything() // "winnow gc --archived" reports what cannot be read
-	list = slices.DeleteFunc(list, func(s archive.Session) bool {
+	return slices.DeleteFunc(list, func(s archive.Session) bool {
 		return s.Source != real || s.Parts == nil || s.Restored != 0
 	})
-	if len(list) == 0 {
-		return
+}
+
+// makeWhole puts back what was taken out of a file: into a changed one it cannot be put any more. If it
+// cannot be put back, the file is changed without it.
+func makeWhole(ctx context.Context, a *cli.App, path string, force bool) {
+	kept, err := Archive(a)
+	list := lacks(kept, path)
+	if err != nil || len(list) == 0 {
+		return // without a home folder, there is no archive
 	}
+	kept.Unseen = force
 	release, _, err := kept.Open()
 	if err == nil {
 		for i := 0; i < len(list) && err == nil; i++ {
@@ -145,6 +152,16 @@ func makeWhole(ctx context.Context, a *cli.App, path string, force bool) {
 	}
 	if err != nil {
 		a.Warn("what winnow gc --shrink took out of %s is not put back: %v", path, err)
+	}
+}
+
+// warnOfPictures warns of pictures that a session lacks: what is made of it has pictures of one pixel.
+func warnOfPictures(a *cli.App, path string) {
+	kept, err := Archive(a)
+	if err == nil && slices.ContainsFunc(lacks(kept, path), func(s archive.Session) bool {
+		return s.Parts.Taken[format.Pictures] > 0
+	}) {
+		a.Warn("pictures of %s are in the archive; winnow restore %[1]s puts them back", cli.ShellWord(a.Short(path)))
 	}
 }
 
