@@ -145,12 +145,23 @@ func Named(list []Session, word string) (named []Session) {
 	return named
 }
 
-// NewestRun are the sessions of the newest run that are not brought back yet.
+// NewestRun are the sessions of the newest run that are not brought back yet. Parts of a session that is
+// gone, because its product deleted it, are left out.
 func NewestRun(list []Session) (run []Session) {
+	archived := map[string]bool{}
 	for _, s := range list {
-		if s.Restored == 0 && (len(run) == 0 || s.Time == run[0].Time) {
+		if s.Restored != 0 || s.Parts != nil && !archived[s.Source] && !exists(s.Source) {
+			continue
+		}
+		archived[s.Source] = s.Parts == nil
+		if len(run) == 0 || s.Time == run[0].Time {
 			run = append(run, s)
 		}
 	}
 	return run
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

@@ -77,7 +77,7 @@ func deadIn(data []byte) (*format.Document, []format.Dead, error) {
 	}
 	f, err := all.Named(doc.Format)
 	shrinker, ok := f.(format.Shrinker)
-	if err != nil || !ok {
+	if err != nil || !ok || len(doc.Source) != len(data) { // one that is compressed
 		return nil, nil, ErrAlive
 	}
 	dead := shrinker.Dead(doc)

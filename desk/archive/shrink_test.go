@@ -171,6 +171,9 @@ func TestShrink_aRewrittenFileIsRefused(t *testing.T) {
 	if err := c.Restore(t.Context(), &s, run+1); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want %v", err, os.ErrNotExist)
 	}
+	if left := archive.NewestRun(c.everything()); len(left) > 0 {
+		t.Errorf("an undo would try it again: %+v", left)
+	}
 }
 
 func TestShrink_leavesAloneWhatIsOpen(t *testing.T) {
