@@ -1,9 +1,9 @@
 // Package archive stores old session files compressed in a folder of winnow's own, and brings them
 // back to the byte.
 //
-// A session is one zstd file, and one receipt beside it. The compressed file is written, synced, and
-// read back before the session is removed from its place; it stays after the session was brought
-// back. Choose decides which sessions are old enough.
+// A session is one zstd file, and one receipt beside it. The compressed file is written, synced,
+// and read back before the session is removed from its place; it stays after the session was
+// brought back. Choose decides which sessions are old enough.
 package archive
 
 import (
@@ -89,8 +89,8 @@ func (a Archive) List() ([]Session, error) {
 	return slices.DeleteFunc(list, func(s Session) bool { return s.Parts != nil }), err
 }
 
-// Everything lists the archived sessions, and the sessions of which parts are archived, the newest run
-// first.
+// Everything lists the archived sessions, and the sessions of which parts are archived, the newest
+// run first.
 func (a Archive) Everything() ([]Session, error) {
 	entries, err := os.ReadDir(a.Folder())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,8 +147,8 @@ func (s Session) save() error { return inplace.SaveReceipt(s.receipt, s.Receipt)
 var ErrBusy = errors.New("another winnow works on the archive")
 
 // Open locks the archive for changes until the returned function is called. It first removes the
-// unfinished files of interrupted runs, and puts files back that they were removing; left says which
-// files it could not put back.
+// unfinished files of interrupted runs, and puts files back that they were removing; left says
+// which files it could not put back.
 func (a Archive) Open() (release func() error, left []error, err error) {
 	if err := os.MkdirAll(a.Folder(), 0o700); err != nil {
 		return nil, nil, err

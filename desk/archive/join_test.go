@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever the parts of a file are, joining them ends with an error or with a file that has them all.
+// Joining the parts of a file, as they may be, ends with an error or with a file that has them all.
 func FuzzJoin(f *testing.F) {
 	f.Add([]byte("abef"), []byte("[[2,2,0]]\ncd"))
 	f.Add([]byte("abXef"), []byte("[[0,1,0],[3,2,1]]\nzcd"))

@@ -17,8 +17,8 @@ import (
 var ErrTaken = errors.New("another file is in its place")
 
 // Restore brings a session back to its place, with its bytes, permissions and time. The archived
-// copy stays. A session whose file is there already is only marked as restored. Parts that were taken
-// out of a file are put back into it.
+// copy stays. A session whose file is there already is only marked as restored. Parts that were
+// taken out of a file are put back into it.
 func (a Archive) Restore(ctx context.Context, s *Session, now session.Millis) error {
 	there, err := os.Lstat(s.Source)
 	switch {
@@ -145,8 +145,8 @@ func Named(list []Session, word string) (named []Session) {
 	return named
 }
 
-// NewestRun are the sessions of the newest run that are not brought back yet. Parts of a session that is
-// gone, because its product deleted it, are left out.
+// NewestRun are the sessions of the newest run that are not brought back yet. Parts of a session
+// that is gone, because its product deleted it, are left out.
 func NewestRun(list []Session) (run []Session) {
 	archived := map[string]bool{}
 	for _, s := range list {

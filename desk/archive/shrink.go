@@ -28,7 +28,8 @@ import (
 	"github.com/winnowhq/winnow/text/span"
 )
 
-// Parts describe what was taken out of a session's file. The file of their receipt is the one before.
+// Parts describe the bytes that were taken out of a session's file. The file of their receipt is
+// the one before.
 type Parts struct {
 	Taken      map[string]int64 `json:"taken"`      // bytes that were taken out, by kind
 	Hash       string           `json:"hash"`       // SHA-256 of the file without them
@@ -96,9 +97,9 @@ func takenBy(dead []format.Dead) map[string]int64 {
 	return taken
 }
 
-// Shrink takes out of a session's file what its product never reads again, and archives it. now is
-// the time of the run. The file keeps its date. The error is ErrAlive if there is nothing to take
-// out, and an *inplace.Refusal if the file cannot be changed now.
+// Shrink takes bytes out of a session's file that its product never reads again, and archives them.
+// now is the time of the run. The file keeps its date. The error is ErrAlive if there is nothing to
+// take out, and an *inplace.Refusal if the file cannot be changed now.
 func (a Archive) Shrink(ctx context.Context, f discover.Found, now session.Millis) (_ Session, err error) {
 	if f.Bytes > Most {
 		return Session{}, refused(f.Source, "it is larger than a gigabyte")
@@ -192,8 +193,8 @@ func resumesAlike(a, b *format.Document) bool {
 	sent := func(d *format.Document) []session.Message {
 		return view.Render(view.Window(d.Session.Messages, nil), d.Ledger)
 	}
-	return a.Format == b.Format && reflect.DeepEqual(a.Ledger.All(), b.Ledger.All()) && reflect.DeepEqual(a.Beside, b.Beside) &&
-		reflect.DeepEqual(sent(a), sent(b)) &&
+	return a.Format == b.Format && reflect.DeepEqual(a.Ledger.All(), b.Ledger.All()) &&
+		reflect.DeepEqual(a.Beside, b.Beside) && reflect.DeepEqual(sent(a), sent(b)) &&
 		reflect.DeepEqual(withoutData(a.Session.Messages), withoutData(b.Session.Messages))
 }
 
@@ -243,8 +244,8 @@ func join(data, parts []byte) ([]byte, error) {
 	return append(whole, data...), nil
 }
 
-// replace puts other bytes in the place of a claimed file, with a date. The caller has stored what it
-// was, so its original goes, unless a program still writes to it.
+// replace puts other bytes in the place of a claimed file, with a date. The caller has stored the
+// old ones, so its original goes, unless a program still writes to it.
 func (a Archive) replace(ctx context.Context, claim *inplace.Claim, data []byte, modified time.Time) error {
 	name := restoring(claim.Path)
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

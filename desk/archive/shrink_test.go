@@ -100,7 +100,8 @@ func TestShrink_restoreBringsBackBytesModeAndTime(t *testing.T) {
 	}
 }
 
-// What an agent adds stays, however often the file is shrunk, and in whichever way it is archived.
+// Lines that an agent adds stay, however often the file is shrunk, and in whichever way it is
+// archived.
 func TestShrink_whatIsAddedStays(t *testing.T) {
 	c := newComputer(t)
 	path := c.session("lamp", "dead", 3, deadLines...)
@@ -193,7 +194,8 @@ func TestShrink_leavesAloneWhatIsOpen(t *testing.T) {
 	}
 }
 
-// Lines that a program writes to the old file while the new one takes its place come into the new one.
+// Lines that a program writes to the old file while the new one takes its place come into the new
+// one.
 func TestShrink_carriesOverWhatIsWrittenMeanwhile(t *testing.T) {
 	c := newComputer(t)
 	path := c.session("lamp", "dead", 3, deadLines...)
@@ -246,8 +248,8 @@ func TestShrink_aFoldedPicture(t *testing.T) {
 	}
 }
 
-// A step that fails leaves the file whole, or shrunk with its parts in the archive; the next run cleans
-// up.
+// A step that fails leaves the file whole, or shrunk with its parts in the archive; the next run
+// cleans up.
 func TestShrink_eachStepMayFail(t *testing.T) {
 	for fail := 0; ; fail++ {
 		c := newComputer(t)

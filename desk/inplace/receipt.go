@@ -191,7 +191,8 @@ func (o Original) Verify() (bool, error) {
 
 func (o Original) save() error { return SaveReceipt(o.receipt, o.Receipt) }
 
-// SaveReceipt writes a receipt as JSON. The file is on the disk when it returns, whole or not at all.
+// SaveReceipt writes a receipt as JSON. The file is on the disk when it returns, whole or not at
+// all.
 func SaveReceipt(path string, receipt any) error {
 	text, err := json.Marshal(receipt, jsontext.AllowInvalidUTF8(true), jsontext.WithIndent("  "))
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 
 var _ format.Shrinker = Format{}
 
-// Dead finds what the product does not read again, by the rules with which version 2.1 reads a file.
-// It drops progress records, and hangs what names one as its parent on its nearest other ancestor;
-// of the file-history snapshots of a message it takes the last. It sends no picture that is folded or
-// that a mark of ours leaves out. See format.Shrinker.
+// Dead finds the bytes that the product does not read again, by the rules with which version 2.1
+// reads a file. It drops progress records, and hangs their children on their nearest other
+// ancestor; of the file-history snapshots of a message it takes the last. It sends no picture that
+// is folded or that a mark of ours leaves out. See format.Shrinker.
 func (Format) Dead(doc *format.Document) (dead []format.Dead) {
 	x, native := doc.Native.(*index)
 	if !native {
@@ -62,8 +62,8 @@ func (d *shrinking) ends(i int) bool {
 	return len(whole) > 0 && whole[len(whole)-1] == '\n'
 }
 
-// progress finds the progress records that can be taken out: nothing names them but what comes after
-// them as its parent, and they tell of no request of a sub-agent that was paid for.
+// progress finds the progress records that can be taken out: nothing names them but what comes
+// after them as its parent, and they tell of no request of a sub-agent that was paid for.
 func (d *shrinking) progress(damaged []format.Damage) {
 	d.gone = map[string]int{}
 	number := map[string]int{} // of the entries with a uuid

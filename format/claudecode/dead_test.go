@@ -87,7 +87,7 @@ func TestDead(t *testing.T) {
 	}
 }
 
-// Whatever names whatever, the session is the same without its dead bytes.
+// Records that name one another at random are read as the same session without their dead bytes.
 func TestDead_propertyTheSessionStays(t *testing.T) {
 	taken := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -140,7 +140,8 @@ func TestDead_propertyTheSessionStays(t *testing.T) {
 	}
 }
 
-// Pictures are dead when they are folded or left out by a mark; in the tail and behind it they are sent.
+// Pictures are dead when they are folded or left out by a mark; in the tail and behind it they are
+// sent.
 func TestDead_pictures(t *testing.T) {
 	picture := func(word string) session.Part {
 		return session.Part{ID: "f" + word, Type: session.FilePart, Mime: "image/png",

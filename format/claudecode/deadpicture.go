@@ -21,7 +21,7 @@ import (
 // a reader who does not know of it finds a valid one.
 func (d *shrinking) pictures(doc *format.Document) (found map[int][]span.Edit) {
 	found = map[int][]span.Edit{}
-	if _, bypassed := (Format{}).Bypassed(doc); bypassed {
+	if _, bypassed := (Format{}).Bypassed(doc); bypassed || !bytes.Contains(d.source, []byte("base64")) {
 		return found
 	}
 	window := view.Window(doc.Session.Messages, nil)

@@ -50,14 +50,14 @@ are newer. A file that a program has open, that was written to in the last hour,
 through a link is left alone. Sessions of OpenCode, Kilo, Copilot CLI, Cline and OpenHands are measured
 only: a database or a folder holds them.
 
-With --shrink it takes out of Claude Code's session files what Claude Code never reads again: progress
-records, file-history snapshots that a later one replaces, and pictures that were pruned or folded. The
-files keep their place and date, and the bytes go into the archive. What else the table shows stays,
-with the reason: other pictures are sent again, and a fork reads the history that it copied.
+With --shrink it takes bytes out of Claude Code's session files that Claude Code never reads again:
+progress records, file-history snapshots that a later one replaces, and pictures that were pruned or
+folded. The files keep their place and date, and the bytes go into the archive. Other pictures are sent
+again, and a fork reads the history that it copied: both stay.
 
 --dry-run shows what --archive or --shrink would do. "winnow restore SESSION" brings a session back
-with its bytes, permissions and date, --undo all of the newest run; what an agent has added to a shrunk
-file stays. The compressed copy stays, too. Before winnow changes a shrunk file in place, it puts the
+with its bytes, permissions and date, --undo all of the newest run; lines that an agent has added to a
+shrunk file stay. The compressed copy stays, too. Before winnow changes a shrunk file in place, it puts the
 bytes back. "winnow search --everywhere" finds words in archived sessions.
 
 The columns of the table: progress, snapshots and pictures are the bytes of Claude Code's progress
@@ -74,10 +74,10 @@ that a fork has copied from an earlier session.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.older, "archive", "", "archive sessions that were not written to for this long: 30d, 12w")
-	flags.BoolVar(&f.shrink, "shrink", false, "take out of session files what their agent never reads again")
+	flags.BoolVar(&f.shrink, "shrink", false, "take bytes out of session files that their agent never reads again")
 	flags.StringVar(&f.project, "project", "", "only sessions that worked in this folder or below it")
 	flags.StringVar(&f.product, "product", "", "only sessions of this product, for example claude-code")
-	flags.BoolVar(&f.undo, "undo", false, "bring back what the newest run archived")
+	flags.BoolVar(&f.undo, "undo", false, "bring back the sessions and bytes that the newest run archived")
 	flags.BoolVar(&f.archived, "archived", false, "list the archived sessions")
 	flags.BoolVarP(&f.force, "force", "f", false,
 		"go on although the system does not show which programs have a file open (macOS, Windows)")

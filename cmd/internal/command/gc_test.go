@@ -142,7 +142,7 @@ func TestGC_archivesAndBringsBack(t *testing.T) {
 	}
 }
 
-// dying adds to a session what its agent never reads again, and returns the file.
+// dying adds records to a session that its agent never reads again, and returns the file.
 func (d *desk) dying(path string) []byte {
 	d.t.Helper()
 	text := outside.Read(d.t, path)
@@ -196,7 +196,8 @@ func TestGC_shrinksAndPutsBack(t *testing.T) {
 	}
 }
 
-// What is made of a session without its folded pictures has pictures of one pixel, and winnow says so.
+// A file made of a session without its folded pictures has pictures of one pixel, and winnow says
+// so.
 func TestGC_shrunkPicturesAreTold(t *testing.T) {
 	d := newDesk(t)
 	path := d.oldSessions()["aaaaaaaa"]

@@ -44,7 +44,8 @@ type notArchived struct {
 // archivedList is the JSON document of gc --archived.
 type archivedList struct {
 	Folder string `json:"folder"` // the folder of the archive
-	// The archived sessions, and with "parts" those of which parts are archived, the newest run first.
+	// The archived sessions, and with "parts" those of which parts are archived, the newest run
+	// first.
 	Sessions []archive.Session `json:"sessions"`
 }
 
@@ -107,7 +108,8 @@ func (doc *archiving) archive(ctx context.Context, a *cli.App, kept archive.Arch
 	return failed, err
 }
 
-// inArchive changes sessions with the archive, and returns those that were left alone and the failures.
+// inArchive changes sessions with the archive, and returns those that were left alone and the
+// failures.
 func inArchive(ctx context.Context, a *cli.App, kept archive.Archive, list []discover.Found, doing string,
 	do func(f discover.Found, now session.Millis) error) (left []notArchived, failed []error, err error) {
 	release, unfinished, err := kept.Open()

@@ -234,8 +234,8 @@ func newMadeUp(t *testing.T, files int, bytes int64) (*desk, *madeUp) {
 	return d, m
 }
 
-// Killed at any moment while it archives, shrinks or brings back, winnow gc loses nothing: each session
-// is whole in its place, or whole in the archive, or what it lacks is there.
+// Killed at any moment while it archives, shrinks or brings back, winnow gc loses nothing: each
+// session is whole in its place, or whole in the archive, or what it lacks is there.
 func TestGC_killed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each process does one thing after the other: -short is for the race detector")

@@ -166,7 +166,7 @@ func (doc *shrinking) kinds(found []discover.Found, shares []discover.Shares) []
 			continue
 		}
 		d := deadBytes{Product: of.product, Kind: of.kind, Bytes: n, Taken: taken[of]}
-		if d.Taken < n-n/100 { // what hangs on a record that is gone may be longer by a few bytes
+		if d.Taken < n-n/100 { // a new parent may be longer by a few bytes
 			d.Reason = stays[of.kind]
 		}
 		list = append(list, d)
@@ -198,8 +198,8 @@ func (doc shrinking) show(a *cli.App) {
 	case doc.DryRun:
 		a.Printf("\n%s would be shrunk from %s; nothing was changed\n", number, sizes)
 	default:
-		a.Printf("\n%s shrunk from %s; what was taken out is %s in %s\n"+
-			"winnow restore SESSION puts it back, winnow gc --undo all of this run\n", number, sizes,
+		a.Printf("\n%s shrunk from %s; the bytes taken out are %s in %s\n"+
+			"winnow restore SESSION puts them back, winnow gc --undo all of this run\n", number, sizes,
 			quantity.Bytes(int(doc.Stored)), visible.Text(doc.Folder))
 	}
 }

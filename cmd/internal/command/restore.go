@@ -39,7 +39,7 @@ session, "winnow restore SRC HANDLE --print WORDS" prints the lines of it that h
 "winnow recall" does the same for agents.
 
 With a session alone it brings back one that "winnow gc --archive" archived, with its sub-agents, and
-what "winnow gc --shrink" took out of it.`,
+the bytes that "winnow gc --shrink" took out of it.`,
 		Example: `  winnow restore ses_0123 prt_0456
   winnow restore ses_0123 k3f7a2
   winnow restore --print k3f7a2

@@ -34,8 +34,8 @@ func Archive(a *cli.App) (archive.Archive, error) {
 	return archive.Archive{Room: room}, err
 }
 
-// Archived are the sessions that are in the archive and not in their place. A receipt that cannot be
-// read is left out; "winnow gc --archived" reports it.
+// Archived are the sessions that are in the archive and not in their place. A receipt that cannot
+// be read is left out; "winnow gc --archived" reports it.
 func Archived(a *cli.App) (list []archive.Session) {
 	kept, err := Archive(a)
 	if err != nil {
@@ -134,8 +134,8 @@ func lacks(kept archive.Archive, path string) []archive.Session {
 	})
 }
 
-// makeWhole puts back what was taken out of a file: into a changed one it cannot be put any more. If it
-// cannot be put back, the file is changed without it.
+// makeWhole puts the bytes back that were taken out of a file: into a changed one they cannot be
+// put any more. If they cannot be put back, the file is changed without them.
 func makeWhole(ctx context.Context, a *cli.App, path string, force bool) {
 	kept, err := Archive(a)
 	list := lacks(kept, path)
@@ -151,11 +151,12 @@ func makeWhole(ctx context.Context, a *cli.App, path string, force bool) {
 		err = errors.Join(err, release())
 	}
 	if err != nil {
-		a.Warn("what winnow gc --shrink took out of %s is not put back: %v", path, err)
+		a.Warn("the bytes that winnow gc --shrink took out of %s are not put back: %v", path, err)
 	}
 }
 
-// warnOfPictures warns of pictures that a session lacks: what is made of it has pictures of one pixel.
+// warnOfPictures warns of pictures that a session lacks: a file made of it has pictures of one
+// pixel.
 func warnOfPictures(a *cli.App, path string) {
 	kept, err := Archive(a)
 	if err == nil && slices.ContainsFunc(lacks(kept, path), func(s archive.Session) bool {

@@ -87,7 +87,8 @@ func (p *contextPanel) Keys() string {
 	if p.typing {
 		return filterKeys
 	}
-	return "enter open · e leave out, m its message, t its turn · p pin · r restore · u undo · s sort · g group · / filter · esc"
+	return "enter open · e leave out, m its message, t its turn · p pin · r restore · u undo · s sort · g group · " +
+		"/ filter · esc"
 }
 
 // read looks at the session, and then says what was done before. It runs beside the program and

@@ -17,8 +17,8 @@ import (
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
-// discard leaves out the message of the chosen part, or its turn. The first press of a key tells what
-// would leave and what refers to it, the second one does it. asked is what was told last.
+// discard leaves out the message of the chosen part, or its turn. The first press of a key tells
+// what would leave and what refers to it, the second one does it. asked is what was told last.
 func (p *contextPanel) discard(key, asked string) tea.Cmd {
 	row := p.row()
 	switch {
