@@ -1,9 +1,9 @@
 // Package archive stores old session files compressed in a folder of winnow's own, and brings them
 // back to the byte.
 //
-// A session is one zstd file, and one receipt beside it. The compressed file is written, synced, and
-// read back before the session is removed from its place; it stays after the session was brought
-// back. Choose decides which sessions are old enough.
+// A session is one zstd file, and one receipt beside it. The compressed file is written, synced,
+// and read back before the session is removed from its place; it stays after the session was
+// brought back. Choose decides which sessions are old enough.
 package archive
 
 import (
@@ -52,6 +52,9 @@ type Receipt struct {
 	Modified time.Time      `json:"modified"`          // when it was last written to
 	Time     session.Millis `json:"time"`              // the run that archived it
 	Restored session.Millis `json:"restored,omitzero"` // when it was brought back
+
+	// The parts that were taken out of the file, if it stayed in its place without them.
+	Parts *Parts `json:"parts,omitzero"`
 }
 
 // Session is an archived session.
@@ -82,6 +85,13 @@ func (a Archive) Folder() string { return filepath.Join(a.Room.Dir, "archive") }
 // List lists the archived sessions, the newest run first. The error says which receipts cannot be
 // read; the others are listed.
 func (a Archive) List() ([]Session, error) {
+	list, err := a.Everything()
+	return slices.DeleteFunc(list, func(s Session) bool { return s.Parts != nil }), err
+}
+
+// Everything lists the archived sessions, and the sessions of which parts are archived, the newest
+// run first.
+func (a Archive) Everything() ([]Session, error) {
 	entries, err := os.ReadDir(a.Folder())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -120,7 +130,7 @@ func read(receipt string) (Session, error) {
 	if err := json.Unmarshal(text, &s.Receipt); err != nil {
 		return s, fmt.Errorf("%s is damaged: %w", receipt, err)
 	}
-	if s.Source == "" || len(s.Hash) != 64 || s.Size < 0 {
+	if s.Source == "" || len(s.Hash) != 64 || s.Size < 0 || s.Parts != nil && !s.Parts.valid() {
 		return s, fmt.Errorf("%s is damaged: it names no file", receipt)
 	}
 	info, err := os.Lstat(s.Path)
@@ -137,8 +147,8 @@ func (s Session) save() error { return inplace.SaveReceipt(s.receipt, s.Receipt)
 var ErrBusy = errors.New("another winnow works on the archive")
 
 // Open locks the archive for changes until the returned function is called. It first removes the
-// unfinished files of interrupted runs, and puts files back that they were removing; left says which
-// files it could not put back.
+// unfinished files of interrupted runs, and puts files back that they were removing; left says
+// which files it could not put back.
 func (a Archive) Open() (release func() error, left []error, err error) {
 	if err := os.MkdirAll(a.Folder(), 0o700); err != nil {
 		return nil, nil, err
@@ -179,41 +189,58 @@ func (a Archive) tidy() (left []error, err error) {
 			}
 		}
 	}
-	return left, errors.Join(failed...)
+	return left, errors.Join(append(failed, a.dropOriginals())...)
 }
 
 // Put archives a session that was found, and removes its file. now is the time of the run, the same
 // for all its sessions. If the file is not removed, the error says why, an *inplace.Refusal if
 // nothing is wrong; the compressed copy may then be in the archive all the same.
 func (a Archive) Put(ctx context.Context, f discover.Found, now session.Millis) (_ Session, err error) {
-	info, err := os.Lstat(f.Source)
-	switch {
-	case err != nil:
-		return Session{}, err
-	case !info.Mode().IsRegular():
-		return Session{}, refused(f.Source, "it is not a plain file")
-	case info.Size() != f.Bytes || !info.ModTime().Equal(f.Updated):
-		return Session{}, refused(f.Source, "it was written to since it was found")
-	}
-	claim, err := a.Room.Take(ctx, f.Source, inplace.Taking{Command: "gc"})
+	claim, s, err := a.take(ctx, f, now)
 	if err != nil {
-		return Session{}, err
+		return s, err
 	}
 	defer func() { err = errors.Join(err, claim.Close()) }()
-	if !os.SameFile(info, claim.Info()) || !utf8.ValidString(claim.Path) {
-		return Session{}, refused(f.Source, "its path cannot be written down")
-	}
-	if err := claim.Removable(a.Unseen); err != nil {
-		return Session{}, err
-	}
-	s := Session{Receipt: Receipt{Source: claim.Path, Product: f.Product, ID: f.ID, Parent: f.Parent,
-		Project: f.Project, Title: f.Title, Size: claim.Info().Size(), Mode: int(claim.Info().Mode().Perm()),
-		Modified: claim.Info().ModTime(), Time: now}}
-	if err := a.store(ctx, &s, claim); err != nil {
+	if err := a.store(ctx, &s, claim.Content()); err != nil {
 		return s, err
 	}
 	return s, claim.Remove(a.Unseen)
 }
+
+// take claims the file of a session that was found, and describes it. The caller closes the claim.
+func (a Archive) take(ctx context.Context, f discover.Found, now session.Millis) (_ *inplace.Claim, s Session,
+	err error) {
+	info, err := os.Lstat(f.Source)
+	switch {
+	case err != nil:
+		return nil, s, err
+	case !info.Mode().IsRegular():
+		return nil, s, refused(f.Source, "it is not a plain file")
+	case info.Size() != f.Bytes || !info.ModTime().Equal(f.Updated):
+		return nil, s, refused(f.Source, "it was written to since it was found")
+	}
+	claim, err := a.Room.Take(ctx, f.Source, inplace.Taking{Command: command})
+	if err != nil {
+		return nil, s, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, claim.Close())
+		}
+	}()
+	if !os.SameFile(info, claim.Info()) || !utf8.ValidString(claim.Path) {
+		return nil, s, refused(f.Source, "its path cannot be written down")
+	}
+	if err := claim.Removable(a.Unseen); err != nil {
+		return nil, s, err
+	}
+	return claim, Session{Receipt: Receipt{Source: claim.Path, Product: f.Product, ID: f.ID, Parent: f.Parent,
+		Project: f.Project, Title: f.Title, Size: claim.Info().Size(), Mode: int(claim.Info().Mode().Perm()),
+		Modified: claim.Info().ModTime(), Time: now}}, nil
+}
+
+// command is the command of gc in locks and receipts.
+const command = "gc"
 
 func refused(path, reason string) error {
 	return &inplace.Refusal{Code: inplace.Changed, Path: path, Reason: reason, Hint: "nothing was changed"}

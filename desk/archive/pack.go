@@ -12,7 +12,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/text/plainfile"
 )
 
@@ -20,15 +19,20 @@ import (
 // before. Decoders of today allow 8 MiB without being asked.
 const window = 8 << 20
 
-// store writes the compressed file and the receipt of a claimed file. Both are on the disk when it
-// returns, and the compressed file was read back.
-func (a Archive) store(ctx context.Context, s *Session, claim *inplace.Claim) error {
+// store writes the compressed file and the receipt of a session: of a claimed file or of the parts
+// that are taken out of it. Both are on the disk when it returns, and the compressed file was read
+// back.
+func (a Archive) store(ctx context.Context, s *Session, from io.Reader) error {
 	temporary, err := os.CreateTemp(a.Folder(), ".*.unfinished")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(temporary.Name()) // it is renamed if all goes well
-	s.Hash, err = pack(temporary, interruptible{ctx, claim.Content()}, s.Size)
+	hash, size, ending := &s.Hash, s.Size, Ending
+	if s.Parts != nil {
+		hash, size, ending = &s.Parts.Packed, s.Parts.PackedSize, parts+Ending
+	}
+	*hash, err = pack(temporary, interruptible{ctx, from}, size)
 	if err == nil {
 		err = a.step("sync", temporary.Sync)
 	}
@@ -39,7 +43,7 @@ func (a Archive) store(ctx context.Context, s *Session, claim *inplace.Claim) er
 		return err
 	}
 	path := sha256.Sum256([]byte(s.Source))
-	s.Path = filepath.Join(a.Folder(), s.Hash[:32]+"-"+hex.EncodeToString(path[:4])+Ending)
+	s.Path = filepath.Join(a.Folder(), s.Hash[:32]+"-"+hex.EncodeToString(path[:4])+ending)
 	s.receipt = s.Path + receipts
 	// The receipt first: a compressed file without one would never be found.
 	if err := a.step("receipt", s.save); err != nil {
@@ -80,20 +84,29 @@ func verify(ctx context.Context, f *os.File, r Receipt) error {
 	return unpack(io.Discard, interruptible{ctx, f}, r)
 }
 
+// content is the hash and the size of what a receipt's compressed file holds.
+func (r Receipt) content() (hash string, size int64) {
+	if r.Parts != nil {
+		return r.Parts.Packed, r.Parts.PackedSize
+	}
+	return r.Hash, r.Size
+}
+
 // unpack decompresses a file, and fails if its content is not that of the receipt.
 func unpack(to io.Writer, from io.Reader, r Receipt) error {
+	hash, size := r.content()
 	decoder, err := zstd.NewReader(from, zstd.WithDecoderMaxWindow(window))
 	if err != nil {
 		return err
 	}
 	defer decoder.Close()
 	sum := sha256.New()
-	n, err := io.CopyBuffer(io.MultiWriter(to, sum), onlyReader{io.LimitReader(decoder, r.Size+1)},
+	n, err := io.CopyBuffer(io.MultiWriter(to, sum), onlyReader{io.LimitReader(decoder, size+1)},
 		make([]byte, 1<<20))
 	switch {
 	case err != nil:
 		return err
-	case n != r.Size || hex.EncodeToString(sum.Sum(nil)) != r.Hash:
+	case n != size || hex.EncodeToString(sum.Sum(nil)) != hash:
 		return fmt.Errorf("%w: %s", ErrDamaged, r.Source)
 	}
 	return nil

@@ -17,10 +17,17 @@ import (
 var ErrTaken = errors.New("another file is in its place")
 
 // Restore brings a session back to its place, with its bytes, permissions and time. The archived
-// copy stays. A session whose file is there already is only marked as restored.
+// copy stays. A session whose file is there already is only marked as restored. Parts that were
+// taken out of a file are put back into it.
 func (a Archive) Restore(ctx context.Context, s *Session, now session.Millis) error {
 	there, err := os.Lstat(s.Source)
 	switch {
+	case err == nil && s.Parts != nil:
+		if err := a.rejoin(ctx, *s); err != nil {
+			return err
+		}
+	case s.Parts != nil:
+		return err
 	case err == nil && !a.is(ctx, there, *s):
 		return fmt.Errorf("%s: %w; rename it, and try again", s.Source, ErrTaken)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -102,17 +109,25 @@ func (a Archive) bring(ctx context.Context, s Session) (err error) {
 
 // Named are the sessions of a list that a word names: a path, or the beginning of an id, which may
 // follow its product and a colon. A session comes with the sessions of its sub-agents. Of several
-// archived versions of a file it is the newest.
+// archived versions of a file it is the newest, with all parts that are not back in it.
 func Named(list []Session, word string) (named []Session) {
 	const least = 4
 	product, id, ok := strings.Cut(word, ":")
 	if !ok {
 		product, id = "", word
 	}
-	ids, sources := map[string]bool{}, map[string]bool{}
+	ids, sources, parted := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	add := func(s Session) {
-		if !sources[s.Source] {
-			named, sources[s.Source] = append(named, s), true
+		key := s.Source
+		switch {
+		case s.Parts != nil && s.Restored != 0, s.Parts == nil && s.Restored != 0 && parted[s.Source]:
+			return
+		case s.Parts != nil:
+			key += " " + s.Hash
+			parted[s.Source] = true
+		}
+		if !sources[key] {
+			named, sources[key] = append(named, s), true
 		}
 	}
 	for _, s := range list {
@@ -130,12 +145,23 @@ func Named(list []Session, word string) (named []Session) {
 	return named
 }
 
-// NewestRun are the sessions of the newest run that are not brought back yet.
+// NewestRun are the sessions of the newest run that are not brought back yet. Parts of a session
+// that is gone, because its product deleted it, are left out.
 func NewestRun(list []Session) (run []Session) {
+	archived := map[string]bool{}
 	for _, s := range list {
-		if s.Restored == 0 && (len(run) == 0 || s.Time == run[0].Time) {
+		if s.Restored != 0 || s.Parts != nil && !archived[s.Source] && !exists(s.Source) {
+			continue
+		}
+		archived[s.Source] = s.Parts == nil
+		if len(run) == 0 || s.Time == run[0].Time {
 			run = append(run, s)
 		}
 	}
 	return run
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

@@ -21,7 +21,7 @@ import (
 // Shares are bytes of session files by kind. A byte may be in several.
 type Shares struct {
 	Progress int64 `json:"progress"` // progress records of Claude Code
-	// File-history snapshots of Claude Code, except for the first of each message.
+	// File-history snapshots of Claude Code, except for the newest of each message.
 	Snapshots int64 `json:"snapshots"`
 	Pictures  int64 `json:"pictures"` // pictures and documents in base64
 	// Records of Claude Code and Qwen Code that an earlier session of the project has too: the history
@@ -123,8 +123,8 @@ var seed = maphash.MakeSeed()
 // scan reads one file. records has the first file of each record, by the hash of the record's
 // parent; n is the number of this file.
 func scan(lines *bufio.Reader, n int, records map[uint64]int) (s Shares, err error) {
-	messages := map[uint64]bool{} // that have a file-history snapshot
-	var counts []*int64           // of the line
+	snapshots := map[uint64]*int64{} // bytes of the newest file-history snapshot of a message
+	var counts []*int64              // of the line
 	var pictures pictureScan
 	for begin := true; ; {
 		piece, err := lines.ReadSlice('\n')
@@ -136,11 +136,12 @@ func scan(lines *bufio.Reader, n int, records map[uint64]int) (s Shares, err err
 				counts = append(counts, &s.Progress)
 			case says(head, `"type":"file-history-snapshot"`, "file-history-snapshot"):
 				if id := member(head, "messageId"); id != "" {
-					key := maphash.String(seed, id)
-					if messages[key] {
-						counts = append(counts, &s.Snapshots)
+					key, size := maphash.String(seed, id), new(int64)
+					if before := snapshots[key]; before != nil {
+						s.Snapshots += *before
 					}
-					messages[key] = true
+					snapshots[key] = size
+					counts = append(counts, size)
 				}
 			}
 			if parent := parentOfRecord(head); len(parent) > 0 {

@@ -25,6 +25,7 @@ func TestShares_countsBytes(t *testing.T) {
 	within := record("1", "user", `"toolUseResult":{"type":"progress"},"uuid":"2"`)
 	progress := record("2", "progress", `"data":{"type":"hook_progress"},"uuid":"3"`)
 	snapshot := `{"type":"file-history-snapshot","messageId":"m1","snapshot":{"messageId":"m1"},"isSnapshotUpdate":false}` + "\n"
+	longer := strings.Replace(snapshot, "false", "true, \"more\": 1", 1)
 	other := strings.ReplaceAll(snapshot, "m1", "m2")
 	image := func(n int) string { return record("3", "user", picture+strings.Repeat("A", n)+`"}}]}`) }
 	for name, test := range map[string]struct {
@@ -33,7 +34,7 @@ func TestShares_countsBytes(t *testing.T) {
 	}{
 		"nothing":      {[]string{first + said + within}, Shares{}},
 		"progress":     {[]string{first + progress + said + progress}, Shares{Progress: int64(2 * len(progress))}},
-		"snapshots":    {[]string{first + snapshot + other + snapshot}, Shares{Snapshots: int64(len(snapshot))}},
+		"snapshots":    {[]string{first + longer + other + snapshot}, Shares{Snapshots: int64(len(longer))}},
 		"picture":      {[]string{first + image(5000)}, Shares{Pictures: 5000}},
 		"huge picture": {[]string{first + image(3<<20) + image(2000)}, Shares{Pictures: 3<<20 + 2000}},
 		"small data":   {[]string{first + image(500)}, Shares{}},

@@ -80,22 +80,45 @@ func (r Room) Take(ctx context.Context, path string, how Taking) (_ *Claim, err 
 			err = errors.Join(err, c.Close())
 		}
 	}()
-	if c.old, err = os.Open(real); err != nil {
-		return nil, err
-	}
-	if c.info, err = c.old.Stat(); err != nil {
-		return nil, err
-	}
-	if !c.info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s cannot be replaced: it is not a regular file", real)
-	}
-	if c.lines, err = consistsOfLines(c.old, real); err != nil {
+	if err := c.open(); err != nil {
 		return nil, err
 	}
 	if refusal := c.look(left); refusal != nil && !how.Force {
 		return nil, refusal
 	}
 	return c, nil
+}
+
+// open opens the file and looks at what it is.
+func (c *Claim) open() (err error) {
+	if c.old, err = os.Open(c.Path); err != nil {
+		return err
+	}
+	if c.info, err = c.old.Stat(); err != nil {
+		return err
+	}
+	if !c.info.Mode().IsRegular() {
+		return fmt.Errorf("%s cannot be replaced: it is not a regular file", c.Path)
+	}
+	c.lines, err = consistsOfLines(c.old, c.Path)
+	return err
+}
+
+// Look returns the error with which Take would refuse a file now.
+func (r Room) Look(path string) (err error) {
+	real, err := Real(path)
+	if err != nil {
+		return err
+	}
+	c := &Claim{Path: real, room: r.ready()}
+	if err := c.open(); err != nil {
+		return err
+	}
+	defer c.old.Close()
+	if refusal := c.look(readHolder(r.lockOf(real))); refusal != nil {
+		return refusal
+	}
+	return nil
 }
 
 // acquire takes the lock, and returns how the file was left by the process that had it last.

@@ -191,7 +191,8 @@ func (o Original) Verify() (bool, error) {
 
 func (o Original) save() error { return SaveReceipt(o.receipt, o.Receipt) }
 
-// SaveReceipt writes a receipt as JSON. The file is on the disk when it returns, whole or not at all.
+// SaveReceipt writes a receipt as JSON. The file is on the disk when it returns, whole or not at
+// all.
 func SaveReceipt(path string, receipt any) error {
 	text, err := json.Marshal(receipt, jsontext.AllowInvalidUTF8(true), jsontext.WithIndent("  "))
 	if err != nil {
@@ -251,6 +252,17 @@ func (r Room) Prune(p Pruning) (removed []Original, kept []Kept, err error) {
 		removed = append(removed, o)
 	}
 	return removed, kept, err
+}
+
+// Drop removes the original at a path, unless it is open or has lines that are nowhere else.
+func (r Room) Drop(path string) error {
+	list, _ := r.Originals() // those that can be read
+	for _, o := range list {
+		if o.Path == path && r.reasonToKeep(o) == "" {
+			return o.remove()
+		}
+	}
+	return nil
 }
 
 func (r Room) reasonToKeep(o Original) string {

@@ -138,6 +138,7 @@ func TestRead_branch(t *testing.T) {
 		"one API message is never split":         {text("a", "", "user", "", "root") + text("b", "a", "assistant", "m1", "one") + text("c", "a", "assistant", "m1", "two"), []string{"root", "one", "two"}},
 		"a repeated entry counts once, the last": {text("a", "", "user", "", "old") + text("b", "a", "assistant", "m1", "two") + text("a", "", "user", "", "new") + text("c", "b", "user", "", "three"), []string{"new", "two", "three"}},
 		"side chains alone are the session":      {strings.ReplaceAll(text("a", "", "user", "", "helper"), `"isSidechain":false`, `"isSidechain":true`), []string{"helper"}},
+		"a record of progress at the beginning":  {text("x", "", "user", "", "left") + `{"type":"progress","uuid":"p","parentUuid":null}` + "\n" + text("b", "p", "user", "", "two"), []string{"two"}},
 		"records of progress are passed through": {text("a", "", "user", "", "one") + `{"type":"progress","uuid":"p","parentUuid":"a"}` + "\n" + text("x", "a", "user", "", "left") + text("b", "p", "user", "", "two"), []string{"one", "two"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -85,12 +85,11 @@ func newTree(n *format.Names, all []node, kept []chain, size int64) *tree {
 			e.trait &^= sideways
 		}
 		t.order[i] = int32(len(t.nodes) - 1)
+		if to, bridged := t.bridges[e.parent]; bridged {
+			e.parent = to
+		}
 		if e.has(progressing) && e.uuid != 0 {
-			to := e.parent
-			if further, bridged := t.bridges[to]; bridged {
-				to = further
-			}
-			t.bridges[e.uuid] = to
+			t.bridges[e.uuid] = e.parent
 		}
 		if !e.has(chained) {
 			continue

@@ -19,7 +19,8 @@ import (
 
 // gcFlags are those of gc.
 type gcFlags struct {
-	older    string // an age; "" changes nothing
+	older    string // an age; "" archives nothing
+	shrink   bool
 	project  string
 	product  string
 	dry      bool
@@ -38,7 +39,7 @@ func gcCommand(a *cli.App) *cobra.Command {
 	var f gcFlags
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Show the disk space of sessions, and archive old ones",
+		Short: "Show the disk space of sessions, archive old ones, and shrink others",
 		Long: `gc shows how much disk space the sessions of agents take, by product and project, and what
 winnow itself keeps. It changes nothing.
 
@@ -47,17 +48,23 @@ $XDG_DATA_HOME/winnow/archive, and removes them from their place. Each compresse
 compared first. The newest session of a project stays, and so does a session whose sub-agents or forks
 are newer. A file that a program has open, that was written to in the last hour, or that is reached
 through a link is left alone. Sessions of OpenCode, Kilo, Copilot CLI, Cline and OpenHands are measured
-only: a database or a folder holds them. --dry-run shows what --archive would do.
+only: a database or a folder holds them.
 
-"winnow restore SESSION" brings an archived session back with its bytes, permissions and date, --undo
-all of the newest run. The compressed copy stays. "winnow search --everywhere" finds words in archived
-sessions, too.
+With --shrink it takes bytes out of Claude Code's session files that Claude Code never reads again:
+progress records, file-history snapshots that a later one replaces, and pictures that were pruned or
+folded. The files keep their place and date, and the bytes go into the archive. Other pictures are sent
+again, and a fork reads the history that it copied: both stay.
+
+--dry-run shows what --archive or --shrink would do. "winnow restore SESSION" brings a session back
+with its bytes, permissions and date, --undo all of the newest run; lines that an agent has added to a
+shrunk file stay. The compressed copy stays, too. Before winnow changes a shrunk file in place, it puts the
+bytes back. "winnow search --everywhere" finds words in archived sessions.
 
 The columns of the table: progress, snapshots and pictures are the bytes of Claude Code's progress
 records, of its repeated file-history snapshots, and of pictures in all products; copied is history
-that a fork has copied from an earlier session. They are shown only: no product promises that it
-resumes without them.`,
+that a fork has copied from an earlier session.`,
 		Example: `  winnow gc
+  winnow gc --shrink --dry-run
   winnow gc --archive 90d --dry-run
   winnow gc --archive 90d --product claude-code
   winnow gc --archived
@@ -67,12 +74,13 @@ resumes without them.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.older, "archive", "", "archive sessions that were not written to for this long: 30d, 12w")
+	flags.BoolVar(&f.shrink, "shrink", false, "take bytes out of session files that their agent never reads again")
 	flags.StringVar(&f.project, "project", "", "only sessions that worked in this folder or below it")
 	flags.StringVar(&f.product, "product", "", "only sessions of this product, for example claude-code")
-	flags.BoolVar(&f.undo, "undo", false, "bring back the sessions that the newest run archived")
+	flags.BoolVar(&f.undo, "undo", false, "bring back the sessions and bytes that the newest run archived")
 	flags.BoolVar(&f.archived, "archived", false, "list the archived sessions")
 	flags.BoolVarP(&f.force, "force", "f", false,
-		"archive although the system does not show which programs have a file open (macOS, Windows)")
+		"go on although the system does not show which programs have a file open (macOS, Windows)")
 	cli.DryRun(cmd, &f.dry, "show what would be changed and change nothing")
 	cli.Complete(cmd, "product", discover.Products()...)
 	return cmd
@@ -80,14 +88,14 @@ resumes without them.`,
 
 func runGC(ctx context.Context, a *cli.App, f gcFlags) error {
 	ways := 0
-	for _, set := range []bool{f.older != "", f.undo, f.archived} {
+	for _, set := range []bool{f.older != "", f.shrink, f.undo, f.archived} {
 		if set {
 			ways++
 		}
 	}
 	switch {
 	case ways > 1:
-		return cli.Usage("use one of --archive, --undo and --archived")
+		return cli.Usage("use one of --archive, --shrink, --undo and --archived")
 	case f.product != "" && !slices.Contains(discover.Products(), f.product):
 		return cli.Usage("unknown product %q; use %s", f.product, strings.Join(discover.Products(), ", "))
 	case f.undo && (f.product != "" || f.project != ""):
@@ -110,6 +118,9 @@ func runGC(ctx context.Context, a *cli.App, f gcFlags) error {
 	found, problems, err := gcFound(ctx, a, f)
 	if err != nil {
 		return err
+	}
+	if f.shrink {
+		return runShrink(ctx, a, f, found, problems)
 	}
 	if f.older != "" {
 		return runArchive(ctx, a, f, gcOld(a, f, found, age), problems)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,12 +44,15 @@ func (d *desk) oldSessions() map[string]string {
 	return files
 }
 
-func sampleID(t *testing.T, sample []byte) string {
+func sampleID(t *testing.T, sample []byte) string { return sampleMember(t, sample, "sessionId") }
+
+// sampleMember is the last value of a member in a sample.
+func sampleMember(t *testing.T, sample []byte, name string) string {
 	t.Helper()
-	_, rest, _ := bytes.Cut(sample, []byte(`"sessionId":"`))
-	id, _, ok := bytes.Cut(rest, []byte{'"'})
+	name = `"` + name + `":"`
+	id, _, ok := bytes.Cut(sample[bytes.LastIndex(sample, []byte(name))+len(name):], []byte{'"'})
 	if !ok {
-		t.Fatal("the sample has no id")
+		t.Fatalf("the sample has no %s", name)
 	}
 	return string(id)
 }
@@ -138,18 +142,127 @@ func TestGC_archivesAndBringsBack(t *testing.T) {
 	}
 }
 
+// dying adds records to a session that its agent never reads again, and returns the file.
+func (d *desk) dying(path string) []byte {
+	d.t.Helper()
+	text := outside.Read(d.t, path)
+	for _, line := range []string{
+		`{"parentUuid":null,"type":"progress","uuid":"p-1","data":{"type":"bash_progress","output":"` + strings.Repeat("wick ", 500) + `"}}`,
+		`{"type":"file-history-snapshot","messageId":"m","snapshot":{"messageId":"m"},"isSnapshotUpdate":false}`,
+		`{"type":"file-history-snapshot","messageId":"m","snapshot":{"messageId":"m"},"isSnapshotUpdate":true}`,
+	} {
+		text = append(append(text, line...), '\n')
+	}
+	old := time.Now().Add(-3 * time.Hour)
+	if err := errors.Join(os.WriteFile(path, text, 0o640), os.Chtimes(path, old, old)); err != nil {
+		d.t.Fatal(err)
+	}
+	return text
+}
+
+func TestGC_shrinksAndPutsBack(t *testing.T) {
+	d := newDesk(t)
+	files := d.oldSessions()
+	path := files["aaaaaaaa"]
+	whole, size := d.dying(path), int64(0)
+	o := d.run("gc", "--shrink", "--dry-run", "--json")
+	var doc shrinking
+	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil || o.code != 0 {
+		t.Fatal(o.code, err, o.stderr)
+	}
+	if len(doc.Shrunk) != 1 || doc.Before != int64(len(whole)) || doc.After > doc.Before-2500 || len(doc.Kinds) != 3 {
+		t.Errorf("measured: %+v", doc)
+	}
+	if size = doc.After; !bytes.Equal(outside.Read(t, path), whole) {
+		t.Error("--dry-run changed it")
+	}
+	if o := d.run("gc", "--shrink", "--force"); o.code != 0 || !strings.Contains(o.stdout, "1 session shrunk from") {
+		t.Fatalf("code %d: %s%s", o.code, o.stdout, o.stderr)
+	}
+	if got := len(outside.Read(t, path)); int64(got) != size {
+		t.Errorf("it has %d bytes, want %d", got, size)
+	}
+	if o := d.run("ls"); strings.Contains(o.stdout, "archived") {
+		t.Errorf("it counts as archived:\n%s", o.stdout)
+	}
+	if o := d.run("gc", "--archived"); o.code != 0 || !strings.Contains(o.stdout, "(parts)") {
+		t.Errorf("code %d: %s", o.code, o.stdout)
+	}
+	if o := d.run("gc", "--shrink", "--force"); o.code != cli.ExitNothing {
+		t.Errorf("a second run ends with %d: %s", o.code, o.stderr)
+	}
+	if o := d.run("restore", "claude-code:aaaaaaaa", "--force"); o.code != 0 || !bytes.Equal(outside.Read(t, path), whole) {
+		t.Errorf("code %d, it is not as it was: %s", o.code, o.stderr)
+	}
+}
+
+// A file made of a session without its folded pictures has pictures of one pixel, and winnow says
+// so.
+func TestGC_shrunkPicturesAreTold(t *testing.T) {
+	d := newDesk(t)
+	path := d.oldSessions()["aaaaaaaa"]
+	whole := outside.Read(t, path)
+	leaf := sampleMember(t, whole, "uuid")
+	for _, line := range []string{
+		`{"parentUuid":"` + leaf + `","type":"user","uuid":"v-2","timestamp":"2099-01-01T00:00:01Z","message":{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` +
+			strings.Repeat("QUJD", 2000) + `"}}]}}`,
+		`{"parentUuid":null,"logicalParentUuid":"v-2","type":"system","subtype":"compact_boundary","uuid":"b","timestamp":"2099-01-01T00:00:02Z","content":"Conversation compacted","compactMetadata":{"trigger":"manual","preTokens":9}}`,
+		`{"parentUuid":"b","type":"user","uuid":"v-3","isCompactSummary":true,"timestamp":"2099-01-01T00:00:03Z","message":{"role":"user","content":"The lamp is lit."}}`,
+		`{"parentUuid":"v-3","type":"assistant","uuid":"v-4","timestamp":"2099-01-01T00:00:04Z","message":{"id":"m-4","role":"assistant","content":[{"type":"text","text":"Good."}]}}`,
+	} {
+		whole = append(append(whole, line...), '\n')
+	}
+	old := time.Now().Add(-3 * time.Hour)
+	if err := errors.Join(os.WriteFile(path, whole, 0o640), os.Chtimes(path, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	if o := d.run("gc", "--shrink", "--force"); o.code != 0 || !strings.Contains(o.stdout, "pictures") {
+		t.Fatalf("code %d: %s%s", o.code, o.stdout, o.stderr)
+	}
+	other := filepath.Join(d.dir, "other.jsonl")
+	if o := d.run("undo", path, "b", "-o", other); o.code != 0 || !strings.Contains(o.stderr, "are in the archive; winnow restore") {
+		t.Errorf("code %d, the pictures are not told of: %s", o.code, o.stderr)
+	}
+	if o := d.run("undo", path, "b", "--in-place", "--force"); o.code != 0 || !bytes.Contains(outside.Read(t, path), []byte("QUJDQUJD")) {
+		t.Errorf("code %d, the picture is not back: %s", o.code, o.stderr)
+	}
+}
+
+// Before a shrunk file is changed, it is made whole: an undo and the archive then agree.
+func TestGC_aShrunkFileIsWholeBeforeItIsChanged(t *testing.T) {
+	d := newDesk(t)
+	path := d.oldSessions()["aaaaaaaa"]
+	whole := d.dying(path)
+	if o := d.run("gc", "--shrink", "--force"); o.code != 0 {
+		t.Fatal(o.stderr)
+	}
+	o := d.run("compact", path, "--in-place", "--force")
+	if o.code != 0 {
+		t.Fatalf("code %d: %s", o.code, o.stderr)
+	}
+	if !bytes.Contains(outside.Read(t, path), []byte(`"p-1"`)) {
+		t.Errorf("the changed file lacks what was taken out: %s%s", o.stdout, o.stderr)
+	}
+	if o := d.run("gc", "--undo"); o.code != cli.ExitNothing {
+		t.Errorf("something is left to put back: %d %s", o.code, o.stderr)
+	}
+	if o := d.run("undo", path, "--in-place", "--force"); o.code != 0 || !bytes.Equal(outside.Read(t, path), whole) {
+		t.Errorf("code %d, it is not as it was: %s", o.code, o.stderr)
+	}
+}
+
 func TestGC_wrongUse(t *testing.T) {
 	d := newDesk(t)
 	for _, args := range [][]string{
 		{"gc", "x"}, {"gc", "--archive", "x"}, {"gc", "--archive", "1m"}, {"gc", "--archive", "30d", "--undo"},
-		{"gc", "--undo", "--archived"}, {"gc", "--product", "x"}, {"gc", "--undo", "--product", "pi"},
+		{"gc", "--undo", "--archived"}, {"gc", "--shrink", "--archive", "30d"}, {"gc", "--product", "x"}, {"gc", "--undo", "--product", "pi"},
 		{"restore", "nothing"},
 	} {
 		if o := d.run(args...); o.code != cli.ExitUsage {
 			t.Errorf("%v ended with %d: %s", args, o.code, o.stderr)
 		}
 	}
-	for _, args := range [][]string{{"gc"}, {"gc", "--archive", "30d"}, {"gc", "--archived"}, {"gc", "--undo"}} {
+	for _, args := range [][]string{{"gc"}, {"gc", "--archive", "30d"}, {"gc", "--shrink"}, {"gc", "--archived"}, {"gc", "--undo"}} {
 		if o := d.run(args...); o.code != cli.ExitNothing {
 			t.Errorf("%v without sessions ended with %d: %s", args, o.code, o.stderr)
 		}

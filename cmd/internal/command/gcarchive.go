@@ -43,8 +43,10 @@ type notArchived struct {
 
 // archivedList is the JSON document of gc --archived.
 type archivedList struct {
-	Folder   string            `json:"folder"`   // the folder of the archive
-	Sessions []archive.Session `json:"sessions"` // the archived sessions, the newest run first
+	Folder string `json:"folder"` // the folder of the archive
+	// The archived sessions, and with "parts" those of which parts are archived, the newest run
+	// first.
+	Sessions []archive.Session `json:"sessions"`
 }
 
 // unarchived is the JSON document of gc --undo, and of restore with an archived session.
@@ -95,35 +97,54 @@ func runArchive(ctx context.Context, a *cli.App, f gcFlags, old []discover.Found
 // archive archives sessions, and returns the failures.
 func (doc *archiving) archive(ctx context.Context, a *cli.App, kept archive.Archive,
 	old []discover.Found) (failed []error, err error) {
-	release, left, err := kept.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, release()) }()
-	for _, problem := range left {
-		a.Warn("%v", problem)
-	}
-	say, done := a.Counting()
-	defer done()
-	now := session.Millis(a.Env.Now().UnixMilli())
-	for i, f := range old {
-		say(i, len(old), "archiving %s of %s sessions", quantity.Number(i+1), quantity.Number(len(old)))
+	doc.Kept, failed, err = inArchive(ctx, a, kept, old, "archiving", func(f discover.Found, now session.Millis) error {
 		s, err := kept.Put(ctx, f, now)
-		var refusal *inplace.Refusal
-		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case errors.As(err, &refusal):
-			doc.Kept = append(doc.Kept, notArchived{f.Source, string(refusal.Code), refusal.Reason})
-		case err != nil:
-			doc.Kept = append(doc.Kept, notArchived{f.Source, "failed", err.Error()})
-			failed = append(failed, fmt.Errorf("%s: %w", f.Source, err))
-		default:
+		if err == nil {
 			doc.Archived = append(doc.Archived, s)
 			doc.Bytes, doc.Stored = doc.Bytes+s.Size, doc.Stored+s.Bytes
 		}
+		return err
+	})
+	return failed, err
+}
+
+// inArchive changes sessions with the archive, and returns those that were left alone and the
+// failures.
+func inArchive(ctx context.Context, a *cli.App, kept archive.Archive, list []discover.Found, doing string,
+	do func(f discover.Found, now session.Millis) error) (left []notArchived, failed []error, err error) {
+	release, unfinished, err := kept.Open()
+	if err != nil {
+		return nil, nil, err
 	}
-	return failed, nil
+	defer func() { err = errors.Join(err, release()) }()
+	for _, problem := range unfinished {
+		a.Warn("%v", problem)
+	}
+	return eachFound(ctx, a, list, doing, do)
+}
+
+// eachFound does something with sessions, and returns those that were left alone and the failures.
+func eachFound(ctx context.Context, a *cli.App, list []discover.Found, doing string,
+	do func(f discover.Found, now session.Millis) error) (left []notArchived, failed []error, err error) {
+	left = []notArchived{}
+	say, done := a.Counting()
+	defer done()
+	now := session.Millis(a.Env.Now().UnixMilli())
+	for i, f := range list {
+		say(i, len(list), "%s %s of %s sessions", doing, quantity.Number(i+1), quantity.Number(len(list)))
+		err := do(f, now)
+		var refusal *inplace.Refusal
+		switch {
+		case ctx.Err() != nil:
+			return left, nil, ctx.Err()
+		case errors.As(err, &refusal):
+			left = append(left, notArchived{f.Source, string(refusal.Code), refusal.Reason})
+		case err != nil && !errors.Is(err, archive.ErrAlive):
+			left = append(left, notArchived{f.Source, "failed", err.Error()})
+			failed = append(failed, fmt.Errorf("%s: %w", f.Source, err))
+		}
+	}
+	return left, failed, nil
 }
 
 func (doc archiving) show(a *cli.App) {
@@ -156,6 +177,9 @@ func showArchived(a *cli.App, list []archive.Session) {
 		title := visible.Line(s.Title)
 		if s.Project != "" {
 			title = visible.Line(homely(a, s.Project)) + ": " + title
+		}
+		if s.Parts != nil {
+			title = "(parts) " + title
 		}
 		if s.Restored != 0 {
 			title = "(restored) " + title
@@ -198,7 +222,7 @@ func showKept(a *cli.App, kept []notArchived) {
 		}
 	}
 	if count[string(inplace.Unseen)] > 0 {
-		a.Printf("if no agent is running, --force archives them all the same\n")
+		a.Printf("if no agent is running, --force takes them all the same\n")
 	}
 }
 
@@ -208,7 +232,8 @@ func runArchived(ctx context.Context, a *cli.App, f gcFlags) error {
 	if err != nil {
 		return err
 	}
-	list, failed := kept.List()
+	kept.Unseen = f.force
+	list, failed := kept.Everything()
 	if f.undo {
 		run := archive.NewestRun(list)
 		if len(run) == 0 && failed == nil {
@@ -238,12 +263,13 @@ func runArchived(ctx context.Context, a *cli.App, f gcFlags) error {
 }
 
 // restoreArchived brings back the archived session that a word names.
-func restoreArchived(ctx context.Context, a *cli.App, word string) error {
+func restoreArchived(ctx context.Context, a *cli.App, word string, force bool) error {
 	kept, err := output.Archive(a)
 	if err != nil {
 		return err
 	}
-	list, failed := kept.List()
+	kept.Unseen = force
+	list, failed := kept.Everything()
 	named := archive.Named(list, word)
 	if len(named) == 0 {
 		named = archive.Named(list, a.Path(word))
@@ -286,9 +312,13 @@ func bringBack(ctx context.Context, a *cli.App, kept archive.Archive, list []arc
 		for i, s := range list {
 			say(i, len(list), "restoring %s of %s sessions", quantity.Number(i+1), quantity.Number(len(list)))
 			err := kept.Restore(ctx, &s, now)
+			var refusal *inplace.Refusal
 			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
+			case errors.As(err, &refusal):
+				doc.Kept = append(doc.Kept, notArchived{s.Source, string(refusal.Code), refusal.Reason})
+				failed = append(failed, err)
 			case err != nil:
 				doc.Kept = append(doc.Kept, notArchived{s.Source, "failed", err.Error()})
 				failed = append(failed, err)
@@ -321,7 +351,7 @@ func (doc unarchived) show(a *cli.App) {
 	}
 	const cleanup = 30 * 24 * time.Hour // the default of Claude Code's cleanupPeriodDays
 	if slices.ContainsFunc(doc.Restored, func(s archive.Session) bool {
-		return s.Product == "claude-code" && a.Env.Now().Sub(s.Modified) > cleanup
+		return s.Product == "claude-code" && s.Parts == nil && a.Env.Now().Sub(s.Modified) > cleanup
 	}) {
 		a.Printf("Before you start Claude Code, raise its cleanupPeriodDays (30): it deletes older sessions\n")
 	}

@@ -167,34 +167,50 @@ func (m *madeUp) archive() archive.Archive {
 	return archive.Archive{Room: inplace.Room{Dir: filepath.Join(m.home, ".local", "share", "winnow"), Now: time.Now}}
 }
 
-// check fails unless every session is whole in its place, or whole in the archive. It returns how
-// many are in their place.
+// check fails unless every session is whole in its place, or whole in the archive, or one of both
+// without parts that are in the archive. It returns how many are whole in their place.
 func (m *madeUp) check(want map[string]fileState) (placed int) {
 	m.t.Helper()
-	list, err := m.archive().List()
+	list, err := m.archive().Everything()
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	archived := map[string]archive.Session{}
+	archived, parts := map[string]archive.Session{}, map[string]archive.Session{} // by path, and by path and hash
 	for _, s := range list {
-		archived[s.Source] = s
+		switch {
+		case s.Parts != nil:
+			parts[s.Source+s.Parts.Hash] = s
+		case archived[s.Source].Source == "": // the newest
+			archived[s.Source] = s
+		}
 	}
 	got := m.states()
 	for path, state := range want {
 		there, ok := got[path]
-		if ok && (there.hash != state.hash || there.mode != state.mode || !there.modified.Equal(state.modified)) {
-			m.t.Fatalf("%s is %v, want %v", path, there, state)
-		}
-		if ok {
+		if !ok {
+			s, ok := archived[path]
+			if !ok {
+				m.t.Fatalf("%s is neither in its place nor in the archive", path)
+			}
+			if err := s.Verify(m.t.Context()); err != nil {
+				m.t.Fatal(err)
+			}
+			there = fileState{s.Hash, state.mode, s.Modified}
+		} else if there.hash == state.hash {
 			placed++
-			continue
 		}
-		s, ok := archived[path]
-		if !ok || s.Hash != state.hash {
-			m.t.Fatalf("%s is neither in its place nor in the archive", path)
+		for there.hash != state.hash {
+			s, ok := parts[path+there.hash]
+			if !ok {
+				m.t.Fatalf("%s is %v, want %v", path, there, state)
+			}
+			if err := s.Verify(m.t.Context()); err != nil {
+				m.t.Fatal(err)
+			}
+			there.hash = s.Hash
 		}
-		if err := s.Verify(m.t.Context()); err != nil {
-			m.t.Fatal(err)
+		if there.mode != state.mode || !there.modified.Equal(state.modified) {
+			m.t.Fatalf("%s is %v, want %v", path, there, state)
 		}
 	}
 	for path := range got {
@@ -218,8 +234,8 @@ func newMadeUp(t *testing.T, files int, bytes int64) (*desk, *madeUp) {
 	return d, m
 }
 
-// Killed at any moment while it archives or brings back, winnow gc loses nothing: each session is
-// whole in its place, or whole in the archive.
+// Killed at any moment while it archives, shrinks or brings back, winnow gc loses nothing: each
+// session is whole in its place, or whole in the archive, or what it lacks is there.
 func TestGC_killed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each process does one thing after the other: -short is for the race detector")
@@ -251,8 +267,11 @@ func TestGC_killed(t *testing.T) {
 	back()
 	killed, between, runs := 0, 0, 0
 	for killed < *gcKills {
-		args := []string{"gc", "--archive", "1d", "--force"}
-		if dice.IntN(3) == 0 {
+		args := []string{"gc", "--shrink", "--force"}
+		switch dice.IntN(5) {
+		case 0, 1:
+			args = []string{"gc", "--archive", "1d", "--force"}
+		case 2:
 			args = []string{"gc", "--undo"}
 		}
 		cmd := d.command(args...)
@@ -283,12 +302,12 @@ func TestGC_killed(t *testing.T) {
 		t.Fatal(o.stderr)
 	}
 	back()
-	for _, pattern := range []string{".claude/projects/*/.*", ".codex/sessions/*/*/*/.*", ".pi/agent/sessions/*/.*", ".local/share/winnow/archive/.*"} {
+	for _, pattern := range []string{".claude/projects/*/.*", ".codex/sessions/*/*/*/.*", ".pi/agent/sessions/*/.*", ".local/share/winnow/archive/.*", ".local/share/winnow/originals/[^.]*"} {
 		if left, _ := filepath.Glob(filepath.Join(m.home, pattern)); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}
 	}
-	t.Logf("%d of %d runs killed within %v; after %d of them some sessions were archived and some not", killed, runs,
+	t.Logf("%d of %d runs killed within %v; after %d of them some sessions were whole in their place and some not", killed, runs,
 		usual.Round(time.Millisecond), between)
 }
 
@@ -311,6 +330,12 @@ func TestGC_aLargeComputer(t *testing.T) {
 	}
 	took("measured", "gc")
 	want := m.states()
+	took("measured what is dead", "gc", "--shrink", "--dry-run")
+	took("shrunk", "gc", "--shrink", "--force")
+	if placed := m.check(want); placed == len(want) {
+		t.Error("nothing was shrunk")
+	}
+	took("put back", "gc", "--undo")
 	took("archived", "gc", "--archive", "30d", "--force")
 	if placed := m.check(want); placed == len(want) {
 		t.Error("nothing was archived")

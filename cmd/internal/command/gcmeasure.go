@@ -27,7 +27,7 @@ type collected struct {
 	// The age of the sessions that "old" counts, in days.
 	OldDays   int      `json:"oldDays"`
 	Originals keptBy   `json:"originals"` // the originals of files that "--in-place" replaced
-	Archive   keptBy   `json:"archive"`   // the compressed files of archived sessions
+	Archive   keptBy   `json:"archive"`   // the compressed files of archived sessions and parts
 	Store     keptBy   `json:"store"`     // winnow's own store; without files if it is a database server
 	Problems  []string `json:"problems"`  // files that could not be read, a sentence each
 }
@@ -142,7 +142,7 @@ func (doc *collected) addKept(a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	archived, err := kept.List()
+	archived, err := kept.Everything()
 	if err != nil {
 		doc.Problems = append(doc.Problems, err.Error())
 	}

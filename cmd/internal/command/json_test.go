@@ -29,7 +29,7 @@ func TestJSON_theDocumentationIsMadeFromTheTypes(t *testing.T) {
 		shown{}, workbench.Reversion{}, configured{}, configSet{}, configListed{}, configGot{}, configUnset{},
 		configEdited{}, survey.Computer{}, costed{}, protecting{}, modelList{}, adviceDocument{},
 		simulation.Document{}, workbench.Happened{}, workbench.Ran{}, versioned{}, continued{}, rescued{},
-		originalList{}, originalsPruned{}, collected{}, archiving{}, archivedList{}, unarchived{}, tokenMade{},
+		originalList{}, originalsPruned{}, collected{}, archiving{}, shrinking{}, archivedList{}, unarchived{}, tokenMade{},
 		tokenList{}, admin.Shown{}, admin.List{}, admin.Removed{},
 		tenant.Erasure{}, admin.Made{}, admin.Tokens{}, admin.Audited{}, migrated{}, storeCopied{},
 		soundServe{}, installation{}, anchored{}, diagnosis{}, repaired{}, winnow.Event{})

@@ -167,7 +167,7 @@ var covered = map[string][]string{
 	"wrap":       {"wrap", "wrap POISON", "wrap -- POISON", "wrap --mode POISON claude", "wrap --upstream POISON claude", "wrap --upstream POISON=http://x -- x", "wrap --install-alias POISON", "wrap --log POISON/x -- x"},
 	"recall":     {"recall PART", "recall PART --json", "recall PART lamp", "recall PART --session ID", "recall PART --session POISON", "recall POISON", "recall PART POISON", "recall PART --lines POISON"},
 	"mcp":        {"mcp", "mcp POISON", "mcp --listen POISON", "mcp --session POISON"},
-	"gc":         {"gc", "gc --json", "gc --archive 1h --dry-run", "gc --archive POISON", "gc --product POISON", "gc --project POISON", "gc --archived", "gc --undo", "gc POISON"},
+	"gc":         {"gc", "gc --json", "gc --archive 1h --dry-run", "gc --shrink", "gc --shrink --dry-run --json", "gc --archive POISON", "gc --product POISON", "gc --project POISON", "gc --archived", "gc --undo", "gc POISON"},
 	"shape":      {"shape", "shape POISON", "shape --product POISON", "shape --product pi", "shape --product codex"},
 	"serve":      {"serve POISON", "serve --listen POISON", "serve --mode POISON"},
 	"version":    {"version", "version --json", "version POISON"},

@@ -38,7 +38,8 @@ unknown, what was undone, files whose bytes are not in the log, and what does no
 session, "winnow restore SRC HANDLE --print WORDS" prints the lines of it that have the words.
 "winnow recall" does the same for agents.
 
-With a session alone it brings back one that "winnow gc --archive" archived, with its sub-agents.`,
+With a session alone it brings back one that "winnow gc --archive" archived, with its sub-agents, and
+the bytes that "winnow gc --shrink" took out of it.`,
 		Example: `  winnow restore ses_0123 prt_0456
   winnow restore ses_0123 k3f7a2
   winnow restore --print k3f7a2
@@ -57,7 +58,7 @@ With a session alone it brings back one that "winnow gc --archive" archived, wit
 				return cli.Usage("--lines needs --print")
 			}
 			if len(args) == 1 {
-				return restoreArchived(cmd.Context(), a, args[0])
+				return restoreArchived(cmd.Context(), a, args[0], out.Force)
 			}
 			do := func(s *source.Session, c *change.Document) error {
 				done, err := s.Engine.Edit(cmd.Context(), s.ID, edit.Request{Restore: args[1:], All: true})

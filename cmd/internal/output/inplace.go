@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/quantity"
 	"github.com/winnowhq/winnow/text/visible"
 )
@@ -33,8 +34,8 @@ func Archive(a *cli.App) (archive.Archive, error) {
 	return archive.Archive{Room: room}, err
 }
 
-// Archived are the sessions that are in the archive and not in their place. A receipt that cannot be
-// read is left out; "winnow gc --archived" reports it.
+// Archived are the sessions that are in the archive and not in their place. A receipt that cannot
+// be read is left out; "winnow gc --archived" reports it.
 func Archived(a *cli.App) (list []archive.Session) {
 	kept, err := Archive(a)
 	if err != nil {
@@ -81,7 +82,9 @@ func OpenHeld(ctx context.Context, a *cli.App, src string, o *Target, dry bool,
 		}
 		return nil, err
 	}
-	s.Claim = claim
+	if s.Claim = claim; claim == nil && !dry && o.To != "" {
+		warnOfPictures(a, a.Path(s.Path))
+	}
 	return s, nil
 }
 
@@ -112,10 +115,55 @@ func hold(ctx context.Context, a *cli.App, src string, o *Target, dry bool) (*in
 	if err != nil {
 		return nil, err
 	}
+	makeWhole(ctx, a, a.Path(src), o.Force)
 	how := inplace.Taking{Command: o.Command, Force: o.Force, Torn: o.Mends, Waiting: func(holder string) {
 		a.Warn("waiting for %s, which is replacing %s", holder, src)
 	}}
 	return room.Take(ctx, a.Path(src), how)
+}
+
+// lacks are the parts that "winnow gc --shrink" took out of a file, the newest first.
+func lacks(kept archive.Archive, path string) []archive.Session {
+	real, err := inplace.Real(path)
+	if err != nil {
+		return nil // it is no file
+	}
+	list, _ := kept.Everything() // "winnow gc --archived" reports what cannot be read
+	return slices.DeleteFunc(list, func(s archive.Session) bool {
+		return s.Source != real || s.Parts == nil || s.Restored != 0
+	})
+}
+
+// makeWhole puts the bytes back that were taken out of a file: into a changed one they cannot be
+// put any more. If they cannot be put back, the file is changed without them.
+func makeWhole(ctx context.Context, a *cli.App, path string, force bool) {
+	kept, err := Archive(a)
+	list := lacks(kept, path)
+	if err != nil || len(list) == 0 {
+		return // without a home folder, there is no archive
+	}
+	kept.Unseen = force
+	release, _, err := kept.Open()
+	if err == nil {
+		for i := 0; i < len(list) && err == nil; i++ {
+			err = kept.Restore(ctx, &list[i], session.Millis(a.Env.Now().UnixMilli()))
+		}
+		err = errors.Join(err, release())
+	}
+	if err != nil {
+		a.Warn("the bytes that winnow gc --shrink took out of %s are not put back: %v", path, err)
+	}
+}
+
+// warnOfPictures warns of pictures that a session lacks: a file made of it has pictures of one
+// pixel.
+func warnOfPictures(a *cli.App, path string) {
+	kept, err := Archive(a)
+	if err == nil && slices.ContainsFunc(lacks(kept, path), func(s archive.Session) bool {
+		return s.Parts.Taken[format.Pictures] > 0
+	}) {
+		a.Warn("pictures of %s are in the archive; winnow restore %[1]s puts them back", cli.ShellWord(a.Short(path)))
+	}
 }
 
 // warnOfAgents warns, before anything costly is done, of running agents that may have the session

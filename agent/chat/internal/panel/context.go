@@ -40,6 +40,7 @@ type contextPanel struct {
 	outcome
 	reading bool
 	done    []deed // that can be taken back, the newest last
+	asked   string // the key and the message whose discard was told of last
 }
 
 // deed is something that was done from the panel, with what takes it back.
@@ -86,7 +87,8 @@ func (p *contextPanel) Keys() string {
 	if p.typing {
 		return filterKeys
 	}
-	return "enter open · e leave out · p pin · r restore · u undo · s sort · g group · / filter · esc"
+	return "enter open · e leave out, m its message, t its turn · p pin · r restore · u undo · s sort · g group · " +
+		"/ filter · esc"
 }
 
 // read looks at the session, and then says what was done before. It runs beside the program and
@@ -149,6 +151,8 @@ func (p *contextPanel) Update(msg tea.Msg) (Panel, tea.Cmd) {
 
 // press does what a key is for.
 func (p *contextPanel) press(k tea.KeyPressMsg) (Panel, tea.Cmd) {
+	asked := p.asked
+	p.asked = ""
 	taken, filtered := p.key(k)
 	if filtered {
 		p.arrange("")
@@ -172,6 +176,8 @@ func (p *contextPanel) press(k tea.KeyPressMsg) (Panel, tea.Cmd) {
 		p.arrange("")
 	case "e":
 		return p, p.act(p.elide)
+	case "m", "t":
+		return p, p.discard(k.String(), asked)
 	case "r":
 		return p, p.act(p.restore)
 	case "p":

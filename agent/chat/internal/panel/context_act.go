@@ -108,13 +108,19 @@ func (p *contextPanel) elide(ctx context.Context, row contextRow) (deed, error) 
 			did.what += " (" + why + ")"
 		}
 	}
-	if r := out.Receipt; r != nil {
-		did.back = func(ctx context.Context) error {
-			_, err := p.engine.Undo(ctx, p.id, r.ID)
-			return err
-		}
-	}
+	did.back = p.undoOf(out)
 	return did, nil
+}
+
+// undoOf takes an edit back, nil if it has no receipt.
+func (p *contextPanel) undoOf(out winnow.Edited) func(ctx context.Context) error {
+	if out.Receipt == nil {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		_, err := p.engine.Undo(ctx, p.id, out.Receipt.ID)
+		return err
+	}
 }
 
 // counted is how many targets are other now than they were, and why the first of the others is not.

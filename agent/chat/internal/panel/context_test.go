@@ -71,6 +71,35 @@ func TestContextPanel_elidesAndTakesItBack(t *testing.T) {
 	s.says("nothing was done here yet")
 }
 
+// A message or a turn is discarded with the second press of its key, and taken back.
+func TestContextPanel_discardsMessagesAndTurns(t *testing.T) {
+	for _, key := range []string{"m", "t"} {
+		s := newScene(t).worked().context().press("/parser", "enter")
+		before := s.size()
+		s.press(key)
+		said := s.panel.(*contextPanel).said
+		s.says(" tokens")
+		s.says(" · " + key + " again discards it")
+		if s.size() != before {
+			t.Errorf("%s: it was done at once", key)
+		}
+		s.press("down", "up", key) // what was told is forgotten
+		if s.size() != before || s.panel.(*contextPanel).said != said {
+			t.Errorf("%s: it was done, or something else is told: %s", key, s.panel.(*contextPanel).said)
+		}
+		s.press(key)
+		after := s.size()
+		s.says(" is discarded: −" + quantity.Number(before-after) + " tokens · u takes it back")
+		if !strings.Contains(said, "−"+quantity.Number(before-after)+" tokens") {
+			t.Errorf("%s: told %q, the window has %d tokens less", key, said, before-after)
+		}
+		s.press("u")
+		if s.size() != before {
+			t.Errorf("%s: taken back, the window has %d tokens, want %d", key, s.size(), before)
+		}
+	}
+}
+
 func TestContextPanel_restoresAndTakesItBack(t *testing.T) {
 	s := newScene(t).worked()
 	out, err := s.engine.Prune(t.Context(), s.id, false)

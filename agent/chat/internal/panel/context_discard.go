@@ -1,0 +1,117 @@
+package panel
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/agent/chat/internal/draw"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/edit"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
+)
+
+// discard leaves out the message of the chosen part, or its turn. The first press of a key tells
+// what would leave and what refers to it, the second one does it. asked is what was told last.
+func (p *contextPanel) discard(key, asked string) tea.Cmd {
+	row := p.row()
+	switch {
+	case p.busy || row == nil:
+		return nil
+	case row.part == nil:
+		p.said, p.wrong = "choose a part: its message or its turn is discarded", true
+		return nil
+	}
+	message, whole := row.part.Message, key == "t"
+	if asked == key+message {
+		return p.begin(func(ctx context.Context) (string, *deed, error) {
+			did, err := p.leave(ctx, message, whole)
+			if err != nil || did.back == nil {
+				return did.what, nil, err
+			}
+			return did.what, &did, nil
+		})
+	}
+	p.busy, p.asked = true, key+message
+	return func() tea.Msg {
+		said, err := winnow.Look(p.ctx, p.engine, p.id, func(s *report.Session) (string, error) {
+			name, label := named(s, message, whole)
+			all, err := edit.Foresee(s, []string{name})
+			return foreseen(label, all) + " · " + key + " again discards it", err
+		})
+		return panelRead{p, func() { p.tell(said, err) }}
+	}
+}
+
+// named is the name with which a message or its turn is discarded, and what it is called.
+func named(s *report.Session, message string, whole bool) (name, label string) {
+	at := session.Index(s.Log, message)
+	turn := slices.IndexFunc(session.Turns(s.Log), func(t session.Turn) bool { return t.Start <= at && at < t.End })
+	if whole && turn >= 0 {
+		return fmt.Sprintf("turn:%d", turn+1), fmt.Sprintf("turn %d", turn+1)
+	}
+	return message, fmt.Sprintf("message %d", at+1)
+}
+
+// foreseen tells the effect of a discard.
+func foreseen(label string, all []edit.Leaving) string {
+	tokens, stay, yours := 0, 0, false
+	var quoted []string
+	for _, m := range all {
+		tokens, stay, yours = tokens+m.Tokens, stay+len(m.Stays), yours || m.User
+		for _, n := range m.QuotedBy {
+			if number := fmt.Sprint(n); !slices.Contains(quoted, number) {
+				quoted = append(quoted, number)
+			}
+		}
+	}
+	said := label + effect(-tokens)
+	if len(all) > 1 {
+		said += " in " + quantity.Count(len(all), "message")
+	}
+	if stay > 0 {
+		said += "; " + quantity.Plural(stay, "part stays", "parts stay")
+	}
+	switch {
+	case len(quoted) == 1:
+		said += "; message " + quoted[0] + " quotes it"
+	case len(quoted) > 1:
+		said += "; messages " + strings.Join(quoted, ", ") + " quote it"
+	}
+	if yours {
+		said += "; you wrote of it: summaries will not quote that, and its instructions no longer hold"
+	}
+	return said
+}
+
+// leave discards a message, or its turn.
+func (p *contextPanel) leave(ctx context.Context, message string, whole bool) (deed, error) {
+	label := ""
+	targets, err := winnow.Look(ctx, p.engine, p.id, func(s *report.Session) ([]string, error) {
+		var name string
+		name, label = named(s, message, whole)
+		return edit.Expand(s, []string{name})
+	})
+	if err != nil {
+		return deed{}, err
+	}
+	out, err := p.engine.Edit(ctx, p.id, edit.Request{Discard: targets, Words: true})
+	if err != nil {
+		return deed{}, err
+	}
+	done, why := counted(out)
+	if done == 0 {
+		return deed{}, fmt.Errorf("%s stays as it is: %s", label, why)
+	}
+	out.Targets = slices.DeleteFunc(out.Targets, func(t edit.Target) bool { return !t.OK && t.Code == rule.Unprofitable })
+	if _, why = counted(out); why != "" {
+		label += " (" + draw.OneLine(why) + ")"
+	}
+	return deed{what: label + " is discarded", back: p.undoOf(out)}, nil
+}
