@@ -225,6 +225,20 @@ var brokenStates = []broken{
 			return nil
 		})
 	}},
+	{name: "claude/fold that loops", start: claudeAgent, code: "loop", lives: true,
+		sick: func(t *testing.T, a *agent, _ *gate) {
+			putFile(t, filepath.Join(a.Home, ".claude", "settings.json"), `{"autoCompactWindow":100000}`)
+			a.work(t, "Read list.txt, please. CAPYBARA", lines("EARLY", 900))
+			a.holds = func(llmtest.Request) <-chan struct{} { // whatever it folds, its window stays full
+				a.usage = full()
+				return nil
+			}
+			for range 16 {
+				a.queue = append(a.queue, a.shell(lines("LATE", 20)))
+			}
+			a.say(t, "And the end. OTTER")
+			a.holds, a.usage, a.queue = nil, nil, nil
+		}},
 	{name: "claude/torn line", start: claudeAgent, code: "torn", lives: true, sick: torn},
 	{name: "codex/prompt too long", start: codexAgent, code: "too-long", sick: func(t *testing.T, a *agent, g *gate) {
 		a.work(t, "Read list.txt, please. CAPYBARA", lines("EARLY", 900), lines("MIDDLE", 900))

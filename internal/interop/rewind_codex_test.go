@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,6 +161,13 @@ func TestCodex_forksAndRevertsAfterAFold(t *testing.T) {
 				// The file has the new turn alone, and names its base.
 				now := codexNewest(t, a.client)
 				before := readFile(t, now)
+				later := time.Now().Add(time.Hour)
+				if err := os.Chtimes(path, later, later); err != nil {
+					t.Fatal(err)
+				}
+				if !strings.Contains(winnowIn(t, a.client, w.winnow, "inspect", "codex:"+on, "--as", "text"), "OKAPI") {
+					t.Error("the id names another rollout than the one that Codex goes on with")
+				}
 				w.inPlace(t, "compact", now)
 				w.inPlace(t, "undo", now)
 				if !bytes.Equal(before, readFile(t, now)) {

@@ -41,7 +41,7 @@ func (s *Shaper) kept(ctx context.Context, doc *format.Document) (winnow.Outcome
 	file := importing.Returned(had.Messages, doc.Session.Messages, state.Receipts)
 	g := importing.Grow(had.Messages, file, doc.Session.Messages, state.Receipts)
 	if g.Rewritten != "" && g.Agreed < len(had.Messages) { // another branch, or messages were taken back
-		if had, state, err = s.rewind(ctx, had, g.Agreed); err != nil {
+		if had, state, err = s.rewind(ctx, doc, had, g.Agreed); err != nil {
 			return winnow.Outcome{}, err
 		}
 		g = importing.Grow(had.Messages, file, doc.Session.Messages, state.Receipts)
@@ -105,21 +105,30 @@ func (s *Shaper) create(ctx context.Context, doc *format.Document) error {
 	info.Time.Updated = max(info.Time.Updated, info.Time.Created)
 	_, err := s.Engine.Store().Apply(ctx, info.ID, store.Change{
 		Create: &info, Append: doc.Session.Messages, Commit: doc.Ledger.All(),
-		Source: &store.Source{Format: doc.Format, Data: doc.Source}, Spend: report.Beside(doc.Beside),
+		Source: source(doc), Spend: report.Beside(doc.Beside),
 	})
 	return err
 }
 
 // rewind takes a session back to its first messages. As it was, it is kept under an id of its own.
-func (s *Shaper) rewind(ctx context.Context, had session.Session, to int) (session.Session, store.State, error) {
-	aside, err := s.free(ctx, had.Info.ID)
+func (s *Shaper) rewind(ctx context.Context, doc *format.Document, had session.Session, to int) (
+	session.Session, store.State, error) {
+	id := had.Info.ID
+	aside, err := s.free(ctx, id)
 	if err == nil {
-		_, err = s.Engine.Fork(ctx, had.Info.ID, had.Messages[to].ID, had.Info.ID, aside)
+		_, err = s.Engine.Fork(ctx, id, had.Messages[to].ID, id, aside)
+	}
+	if err == nil {
+		_, err = s.Engine.Store().Apply(ctx, id, store.Change{Source: source(doc)})
 	}
 	if err != nil {
 		return session.Session{}, store.State{}, err
 	}
-	return s.Engine.Session(ctx, had.Info.ID)
+	return s.Engine.Session(ctx, id)
+}
+
+func source(doc *format.Document) *store.Source {
+	return &store.Source{Format: doc.Format, Data: doc.Source}
 }
 
 // marked takes over what the product itself left out since.

@@ -261,6 +261,9 @@ func TestShape_anotherBranchIsAnotherSession(t *testing.T) {
 	if _, _, err := h.Engine.Session(t.Context(), "ses_1~1"); err != nil {
 		t.Error("what was left is gone:", err)
 	}
+	if source, err := h.Engine.Store().Source(t.Context(), "ses_1"); err != nil || source == nil {
+		t.Errorf("what it is written as is not known: %v", err)
+	}
 }
 
 func TestShape_whatIsRestoredIsAdded(t *testing.T) {
