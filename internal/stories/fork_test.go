@@ -111,7 +111,7 @@ func TestFork_hasWhatWasBeforeAndLeavesTheOldSessionAlone(t *testing.T) {
 				Receipt: &pivot.Receipt{ID: "rcp_1", SessionID: id, Kind: pivot.Pruning, Time: 1500,
 					Committed:    []rule.Elision{standing("p00", "", 1500), standing("p01", "p20", 1500)},
 					TokensBefore: 1000, TokensAfter: 800, Saved: 200, Money: new(pivot.Money),
-					Undo:      "winnow undo " + id + " rcp_1"},
+					Undo: "winnow undo " + id + " rcp_1"},
 				Spend: []store.Spend{{Kind: "step", Message: "a00", Cost: 1, Time: 1010},
 					{Kind: "step", Message: "a20", Cost: 2, Time: 3010}, {Kind: "summary", Cost: 4, Time: 1600}},
 			}

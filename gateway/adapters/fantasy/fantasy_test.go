@@ -144,4 +144,3 @@ func TestPrune_stream(t *testing.T) {
 		return answered(text, calls), nil
 	}))
 }
-
