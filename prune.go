@@ -9,8 +9,10 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/span"
 	"github.com/winnowhq/winnow/wire"
@@ -121,9 +123,15 @@ func (e *Engine) replay(ctx context.Context, doc *format.Document, besides int) 
 		return nil, r, err
 	}
 	said := doc.Session.Messages
+	m := e.models.Lookup(e.modelName(doc.Session.Info, said))
+	if m.BindingUnknown && reasons(said) {
+		r, err = Look(ctx, e, id, report.SentOf(said))
+		r.After = r.Before // what is unknown may refuse its reasoning behind another prompt
+		return doc.Source, r, err
+	}
 	for i := range said {
 		if said[i].Role == session.Assistant {
-			err = e.answered(ctx, id, said[i], besides)
+			err = e.answered(ctx, id, said[i], besides, inRound(m, said[:i]), inRound(m, said[:min(i+2, len(said))]))
 		} else {
 			err = e.Append(ctx, id, said[i])
 		}
@@ -131,7 +139,7 @@ func (e *Engine) replay(ctx context.Context, doc *format.Document, besides int) 
 			return nil, r, err
 		}
 	}
-	if _, err := e.Begin(ctx, id, BeginOptions{Fold: true}); err != nil {
+	if _, err := e.Begin(ctx, id, BeginOptions{Fold: !inRound(m, said)}); err != nil {
 		return nil, r, err
 	}
 	s, state, err := e.Session(ctx, id)
@@ -151,9 +159,25 @@ func (e *Engine) replay(ctx context.Context, doc *format.Document, besides int) 
 	return text, r, err
 }
 
+// reasons reports whether messages hold reasoning.
+func reasons(messages []session.Message) bool {
+	return slices.ContainsFunc(messages, func(m session.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ReasoningPart })
+	})
+}
+
+// inRound reports whether nothing may be folded behind messages, because they end in a round of
+// calls, and a model that binds its reasoning has that of the round back as it was made.
+func inRound(m model.Model, messages []session.Message) bool {
+	return m.BoundReasoning && len(messages) > 0 && messages[len(messages)-1].Role == session.Assistant
+}
+
 // answered is a request with all that came before, and its answer with what its calls gave back.
-func (e *Engine) answered(ctx context.Context, id string, answer session.Message, besides int) error {
-	if _, err := e.Begin(ctx, id, BeginOptions{Fold: true}); err != nil {
+// within and goesOn are whether a round of calls is under way before and behind the answer.
+func (e *Engine) answered(
+	ctx context.Context, id string, answer session.Message, besides int, within, goesOn bool,
+) error {
+	if _, err := e.Begin(ctx, id, BeginOptions{Fold: !within}); err != nil {
 		return err
 	}
 	view, err := e.View(ctx, id)
@@ -163,7 +187,11 @@ func (e *Engine) answered(ctx context.Context, id string, answer session.Message
 	if err := e.Append(ctx, id, answer); err != nil {
 		return err
 	}
-	_, err = e.Observe(ctx, id, session.Usage{Input: view.Tokens + besides})
+	usage := session.Usage{Input: view.Tokens + besides}
+	if goesOn {
+		return e.Amend(ctx, id, Amendment{Spent: []store.Spend{{Kind: "step", Model: view.Model, Usage: usage}}})
+	}
+	_, err = e.Observe(ctx, id, usage)
 	return err
 }
 

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/budget"
 	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
@@ -156,6 +158,74 @@ func TestDoor_keepsTheMessages(t *testing.T) {
 	}
 }
 
+// A model that binds its reasoning is sent none behind another prompt than the one that it was made
+// for, and has that of a round of calls back. Of a model about which that is not known, all is sent
+// as it is.
+func TestDoor_boundReasoning(t *testing.T) {
+	all := history(t, wire.Anthropic, 60)
+	thought := 0
+	for i := range all {
+		if bytes.Contains(all[i], []byte(`"tool_use"`)) {
+			block := fmt.Sprintf(`[{"type":"thinking","thinking":"Thought %d.","signature":"c2lnbmVk%02d"},`, thought, thought)
+			all[i] = bytes.Replace(all[i], []byte(`"content":[`), []byte(`"content":`+block), 1)
+			thought++
+		}
+	}
+	signed := regexp.MustCompile(`"signature":"c2lnbmVk([0-9]{2})"`)
+	const bound = "anthropic/claude-opus-5-5"
+	if !model.BindsReasoning("claude-opus-5-5") {
+		t.Fatal("the model does not bind its reasoning")
+	}
+	o := winnow.Options{Model: bound, Settings: upTo(100_000)}
+	made := map[string][]json.RawMessage{} // what was sent when a thought came, by its number
+	dropped, folds := 0, 0
+	for n := range requestsOf(all) {
+		sent, r, err := winnow.Prune(context.Background(), all[:n], o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted(t, wire.Anthropic, sent)
+		folds += min(1, r.Folded)
+		there := 0
+		for i, m := range sent {
+			for _, found := range signed.FindAllSubmatch(m, -1) {
+				there++
+				if before := made[string(found[1])]; len(before) != i || !slices.EqualFunc(before, sent[:i], equal) {
+					t.Fatalf("%d messages: thought %s stands behind another prompt", n, found[1])
+				}
+			}
+		}
+		if n > 2 && !bytes.Contains(all[n-1], []byte("Go on with part")) {
+			newest := signed.Find(all[n-2])
+			if !bytes.Contains(bytes.Join(raw(sent), nil), newest) {
+				t.Errorf("%d messages: the reasoning of the round, %s, is left out", n, newest)
+			}
+		}
+		if had := len(signed.FindAll(bytes.Join(raw(all[:n]), nil), -1)); there < had {
+			dropped++
+		}
+		if n < len(all) {
+			if found := signed.FindSubmatch(all[n]); found != nil {
+				made[string(found[1])] = sent
+			}
+		}
+	}
+	if dropped == 0 || folds == 0 {
+		t.Errorf("%d requests had less reasoning, %d were folded", dropped, folds)
+	}
+	sent, r, err := winnow.Prune(context.Background(), all, winnow.Options{Model: "acme/unknown", Settings: upTo(100_000)})
+	if err != nil || !slices.EqualFunc(sent, all, equal) || r.After != r.Before || r.Before == 0 {
+		t.Errorf("of an unknown model %d of %d messages, %d of %d tokens, %v", len(sent), len(all), r.After, r.Before, err)
+	}
+}
+
+func raw(messages []json.RawMessage) (texts [][]byte) {
+	for _, m := range messages {
+		texts = append(texts, m)
+	}
+	return texts
+}
+
 // Messages that cannot be read come back with an error that says why.
 func TestDoor_badInput(t *testing.T) {
 	ctx := context.Background()
@@ -185,11 +255,11 @@ func upTo(tokens int) *settings.Settings {
 	return &s
 }
 
-// requestsOf are the numbers of messages with which a history goes to the model.
+// requestsOf are the numbers of messages with which a history goes to the model: before each call.
 func requestsOf(all []json.RawMessage) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for n := 1; n <= len(all); n++ {
-			if (n == len(all) || strings.Contains(string(all[n-1]), "func parse")) && !yield(n) {
+			if (n == len(all) || strings.Contains(string(all[n]), "filePath")) && !yield(n) {
 				return
 			}
 		}
