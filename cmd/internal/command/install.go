@@ -45,17 +45,25 @@ type fileChange struct {
 func installCommand(a *cli.App) *cobra.Command {
 	var project, show bool
 	cmd := &cobra.Command{
-		Use:   "install PRODUCT",
+		Use:   "install [PRODUCT]",
 		Short: "Make an agent call winnow by itself; uninstall takes that back",
 		Long: `install puts what a product needs to call winnow into its place, for you or, with --project, for
 the folder you are in. --print shows every file and change and writes nothing. What was there before is
 kept, and "winnow uninstall PRODUCT" puts the same bytes back. Run it again after an update of winnow.
 
-PRODUCT is one of: ` + seatNames("or") + `.`,
-		Example: `  winnow install claude --print
+PRODUCT is one of: ` + seatNames("or") + `. Without it, install lists those on this computer, and
+on a terminal asks about each.`,
+		Example: `  winnow install
+  winnow install claude --print
   winnow install claude`,
-		Args: cli.Exactly(1, "one PRODUCT"), ValidArgs: validSeats(),
+		Args: cli.Between(0, 1, "at most one PRODUCT"), ValidArgs: validSeats(),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && show {
+				return cli.Usage("--print needs a PRODUCT: %s", seatNames("or"))
+			}
+			if len(args) == 0 {
+				return runOffers(cmd.Context(), a, project)
+			}
 			return runInstall(cmd.Context(), a, args[0], project, show)
 		},
 	}

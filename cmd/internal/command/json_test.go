@@ -32,7 +32,7 @@ func TestJSON_theDocumentationIsMadeFromTheTypes(t *testing.T) {
 		originalList{}, originalsPruned{}, collected{}, archiving{}, shrinking{}, archivedList{}, unarchived{}, tokenMade{},
 		tokenList{}, admin.Shown{}, admin.List{}, admin.Removed{},
 		tenant.Erasure{}, admin.Made{}, admin.Tokens{}, admin.Audited{}, migrated{}, storeCopied{},
-		soundServe{}, installation{}, anchored{}, diagnosis{}, repaired{}, winnow.Event{})
+		soundServe{}, installation{}, offers{}, anchored{}, diagnosis{}, repaired{}, winnow.Event{})
 	if err != nil {
 		t.Fatal(err)
 	}

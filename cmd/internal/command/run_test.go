@@ -29,8 +29,9 @@ type desk struct {
 	dir string
 	env []string // "NAME=value"
 
-	team     bool // the program is winnowd
-	terminal bool // standard error is one
+	team     bool   // the program is winnowd
+	terminal bool   // standard error is one
+	keys     string // that a person presses; "" where there is nobody
 	client   func(model.Model) (llm.Client, error)
 	faults   func(step string) error // see Env.Faults
 	openCode string                  // address of an OpenCode server, "" for none
@@ -96,6 +97,12 @@ func (d *desk) runWith(ctx context.Context, in io.Reader, out io.Writer, args ..
 	env.Stdin, env.Stdout, env.Stderr, env.Dir, env.Environ = in, out, stderr, d.dir, d.env
 	env.StdoutTerminal, env.StderrTerminal, env.Client = false, d.terminal, d.client
 	env.Faults, env.Key = d.faults, nil
+	if keys := strings.NewReader(d.keys); d.keys != "" {
+		env.Key = func(context.Context) (string, error) {
+			key, err := keys.ReadByte()
+			return string(key), err
+		}
+	}
 	if d.now != nil {
 		env.Now = d.now
 	}
