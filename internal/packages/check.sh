@@ -79,6 +79,23 @@ platform=linux-$([ "$arch" = amd64 ] && echo x64 || echo "$arch")
 try npm "$(ls "$root"/build/packages/npm/winnowhq-winnow-"$platform"-*.tgz)" npmed \
   "$root"/build/packages/npm/winnowhq-winnow-"$platform"-*.tgz "$(ls "$root"/build/packages/npm/winnowhq-winnow-[0-9]*.tgz)"
 
+# A client of the Model Context Protocol starts what server.json names, from the package that npm has installed.
+cd "$work/npm"
+npm install --silent --no-audit --no-fund @modelcontextprotocol/sdk@1
+HOME=$work/npm/home node --input-type=module -e '
+  import { readFileSync } from "node:fs";
+  import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+  import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+  const [of] = JSON.parse(readFileSync(process.argv[1])).packages;
+  const args = ["--no", of.identifier, ...of.packageArguments.map((a) => a.value)];
+  const client = new Client({ name: "check", version: "1" });
+  await client.connect(new StdioClientTransport({ command: "npx", args, env: process.env }));
+  const { tools } = await client.listTools();
+  if (!tools.some((t) => t.name === "recall")) throw new Error("no recall among " + tools.map((t) => t.name));
+  await client.close();
+  console.log("server.json: " + tools.map((t) => t.name).join(", "));' "$root/server.json"
+cd "$root"
+
 pipped() {
   python3 -m venv env
   env/bin/pip install --quiet --no-index --disable-pip-version-check "$1"
