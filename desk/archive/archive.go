@@ -89,8 +89,7 @@ func (a Archive) List() ([]Session, error) {
 	return slices.DeleteFunc(list, func(s Session) bool { return s.Parts != nil }), err
 }
 
-// Everything lists the archived sessions, and the sessions of which parts are archived, the newest
-// run first.
+// Everything lists the archived sessions, and those with archived parts, the newest run first.
 func (a Archive) Everything() ([]Session, error) {
 	entries, err := os.ReadDir(a.Folder())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -39,7 +39,7 @@ func run(args []string) error {
 	return errors.New("usage: packages build RELEASE TYPESCRIPT OUT, or packages changes VERSION")
 }
 
-// changes is what a changelog says of a version.
+// changes returns the section of a version in a changelog.
 func changes(log, version string) (string, error) {
 	_, section, ok := strings.Cut("\n"+log, "\n## "+version+"\n")
 	if !ok {

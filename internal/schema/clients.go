@@ -89,8 +89,8 @@ func jsdoc(lead, text string) string {
 	return lead + "/**\n" + lead + " * " + strings.Join(lines, "\n"+lead+" * ") + "\n" + lead + " */\n"
 }
 
-// Python is what follows from the schema in winnow.py: the types, and a method for each request, for
-// threads and for asyncio.
+// Python makes the generated part of winnow.py: the types, and a method for each request, for threads
+// and for asyncio.
 func (d Document) Python() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#%s\n\n#: The version of the protocol that this client speaks.\nPROTOCOL = %d\n", made, d.Protocol)
@@ -145,7 +145,7 @@ var named = regexp.MustCompile(`^[A-Z]\w* (is|are) `)
 // keyword are words of the language that name members of documents.
 var keyword = []string{"as", "from", "in", "is", "class", "global", "def", "not", "or", "and", "if"}
 
-// pyDict is an object as Python types it. Python 3.9 has one kind of class for members that are
+// pyDict writes an object as a TypedDict. Python 3.9 has one kind of class for members that are
 // there and one for members that may be.
 func pyDict(name string, def *Type) string {
 	var must, may members[*Type]
@@ -202,7 +202,7 @@ func pyClass(name, of, about string, properties members[*Type]) string {
 	return b.String()
 }
 
-// pydoc is what a text looks like below what it is about.
+// pydoc writes a text as a docstring.
 func pydoc(text string) string {
 	text = strings.ReplaceAll(text, "\\", "\\\\")
 	if strings.HasSuffix(text, "\"") {

@@ -10,7 +10,7 @@ import (
 
 // offers is the JSON document of install without a product.
 type offers struct {
-	Products []offer `json:"products"` // those whose program is in PATH, and those that have winnow
+	Products []offer `json:"products"` // products in PATH, and products that have winnow
 }
 
 // offer is a product in which winnow can be installed.

@@ -138,7 +138,7 @@ func (m *model) said(answer *fantasy.Response) (transport.Message, session.Usage
 	return heard, m.usage(answer.Usage)
 }
 
-// usage is what the package reports. Google's input includes what the cache has, and its output
+// usage converts what the package reports. Google's input includes the cached part, and its output
 // does not include reasoning; with the others it is the other way round.
 func (m *model) usage(u fantasy.Usage) session.Usage {
 	prompt, output := u.InputTokens+u.CacheReadTokens+u.CacheCreationTokens, u.OutputTokens

@@ -52,7 +52,7 @@ func TestPrune_theTypesOfTheLibraries(t *testing.T) {
 	}
 }
 
-// shorter prunes messages, of which none may change.
+// shorter prunes messages. None of them may change.
 func shorter[M any](t *testing.T, all []M, o winnow.Options) ([]M, report.Sent) {
 	before, err := json.Marshal(all)
 	if err != nil {
