@@ -18,7 +18,7 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Options are what Prune has to know beside the messages.
+// Options tell Prune about the model and the rest of the request.
 type Options struct {
 	// Model is "provider/id" of the model that reads the messages: its window and its prices decide.
 	// Default: a model of 128,000 tokens without known prices.
@@ -40,8 +40,7 @@ type Options struct {
 // Messages that stay as they are come back as they were handed in, and none of those is changed.
 //
 // It keeps no state, and tells no time: the same messages give the same result, and messages behind
-// them change what was sent of them only where that pays for the provider's cache that has to be
-// written again. So a program may hand in its whole history before each request, or go on with what
+// them change an earlier result only where that pays for writing the provider's cache again. So a program may hand in its whole history before each request, or go on with what
 // came back. Undo, receipts, recall, summaries by a model and what a pause allows need an Engine.
 //
 // An error has the code BadInput or BadConfig, and goes with the messages as they were handed in.

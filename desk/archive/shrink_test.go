@@ -36,7 +36,7 @@ func (c *computer) shrink(path string, at session.Millis) (archive.Session, erro
 	return c.Shrink(c.t.Context(), f, at)
 }
 
-// everything lists what is archived.
+// everything lists the archive.
 func (c *computer) everything() []archive.Session {
 	c.t.Helper()
 	list, err := c.Everything()

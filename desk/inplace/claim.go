@@ -89,7 +89,7 @@ func (r Room) Take(ctx context.Context, path string, how Taking) (_ *Claim, err 
 	return c, nil
 }
 
-// open opens the file and looks at what it is.
+// open opens the file and examines it.
 func (c *Claim) open() (err error) {
 	if c.old, err = os.Open(c.Path); err != nil {
 		return err

@@ -44,8 +44,7 @@ type notArchived struct {
 // archivedList is the JSON document of gc --archived.
 type archivedList struct {
 	Folder string `json:"folder"` // the folder of the archive
-	// The archived sessions, and with "parts" those of which parts are archived, the newest run
-	// first.
+	// The archived sessions, and with "parts" those with archived parts, the newest run first.
 	Sessions []archive.Session `json:"sessions"`
 }
 

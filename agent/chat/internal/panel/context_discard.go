@@ -18,7 +18,7 @@ import (
 )
 
 // discard leaves out the message of the chosen part, or its turn. The first press of a key tells
-// what would leave and what refers to it, the second one does it. asked is what was told last.
+// the effect and the references, the second one discards. asked is the key and message of the first.
 func (p *contextPanel) discard(key, asked string) tea.Cmd {
 	row := p.row()
 	switch {
@@ -49,7 +49,7 @@ func (p *contextPanel) discard(key, asked string) tea.Cmd {
 	}
 }
 
-// named is the name with which a message or its turn is discarded, and what it is called.
+// named returns the name by which a message or its turn is discarded, and its label for people.
 func named(s *report.Session, message string, whole bool) (name, label string) {
 	at := session.Index(s.Log, message)
 	turn := slices.IndexFunc(session.Turns(s.Log), func(t session.Turn) bool { return t.Start <= at && at < t.End })
