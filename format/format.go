@@ -61,6 +61,10 @@ type Continued interface {
 	Before(src, candidate []byte) (part []byte, sure bool)
 	// ReadBehind is Read with that part. Write is given the document, and writes the file alone.
 	ReadBehind(src, before []byte) (*Document, error)
+	// Whole is a document's file behind its base, for a place that has only one of them. Parted is
+	// how many of these bytes are the base's, 0 if the file begins by itself.
+	Whole(doc *Document) []byte
+	Parted(whole []byte) (before int)
 }
 
 // Grafter is a Format to whose files the product only ever appends lines.

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// resumes reports whether Codex resumes one rollout rather than another one of the same thread. It
-// keeps a thread's id when the user goes back to an older turn, and goes on in a new rollout. The
+// CodexResumes reports whether Codex resumes one rollout rather than another one of the same thread.
+// It keeps a thread's id when the user goes back to an older turn, and goes on in a new rollout. The
 // names tell: each begins with its time, and whichever was written last does not matter.
-func resumes(path, other string) bool { return filepath.Base(path) > filepath.Base(other) }
+func CodexResumes(path, other string) bool { return filepath.Base(path) > filepath.Base(other) }
 
 // resumedFirst moves, among the rollouts of each thread of Codex, the one that Codex resumes to the
 // front.
@@ -21,7 +21,7 @@ func resumedFirst(found []Found) {
 		}
 		if at, there := first[f.ID]; !there {
 			first[f.ID] = i
-		} else if resumes(f.Source, found[at].Source) {
+		} else if CodexResumes(f.Source, found[at].Source) {
 			found[at], found[i] = found[i], found[at]
 		}
 	}
@@ -31,7 +31,7 @@ func resumedFirst(found []Found) {
 func (s *Search) resumed(f *Found, files []file, at location) *Found {
 	for i := range files {
 		path := files[i].path
-		if f.Product != "codex" || files[i].place.Product != f.Product || !resumes(path, f.Source) ||
+		if f.Product != "codex" || files[i].place.Product != f.Product || !CodexResumes(path, f.Source) ||
 			f.ID == "" || !strings.Contains(filepath.Base(path), f.ID) {
 			continue
 		}

@@ -82,6 +82,30 @@ func (Format) ReadBehind(src, before []byte) (*format.Document, error) {
 	return document(src, bytes.Join([][]byte{before, src}, nil), len(before))
 }
 
+// Whole implements format.Continued.
+func (Format) Whole(doc *format.Document) []byte {
+	if n, ok := doc.Native.(*native); ok {
+		return n.src
+	}
+	return doc.Source
+}
+
+// Parted implements format.Continued: the file begins at the last head that goes on from the line
+// before it.
+func (Format) Parted(whole []byte) (before int) {
+	key := []byte(`"history_base":`)
+	for end := len(whole); ; {
+		at := bytes.LastIndex(whole[:end], key)
+		if at < 0 {
+			return 0
+		}
+		end = bytes.LastIndexByte(whole[:at], '\n') + 1
+		if b, ok := baseOf(whole[end:]); ok && endsWith(whole[:end], b.Ordinal-1) {
+			return end
+		}
+	}
+}
+
 // errBase refuses a change that would not stay in the file.
 var errBase = errors.New("the rollout goes on from another one, and the change is of that one, " +
 	"or it is not where Codex has it")

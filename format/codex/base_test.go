@@ -65,6 +65,15 @@ func TestReadBehind_foldsWhatIsInTheOtherFile(t *testing.T) {
 	if diff := cmp.Diff(wanted, outline(doc.Session.Messages)); diff != "" {
 		t.Errorf("the log (-want +got):\n%s", diff)
 	}
+	whole := Format{}.Whole(doc)
+	if n := (Format{}).Parted(whole); !bytes.Equal(whole[n:], src) || !bytes.Equal(whole[:n], before) {
+		t.Errorf("of %d bytes, %d are the base's; want %d", len(whole), n, len(before))
+	}
+	for _, alone := range [][]byte{src, garden, append([]byte("{\"history_base\":1}\n"), garden...)} {
+		if n := (Format{}).Parted(alone); n != 0 {
+			t.Errorf("a file that begins by itself is said to have %d bytes of a base", n)
+		}
+	}
 	change := folded(doc)
 	change.Ledger = doc.Ledger
 	out := write(t, doc, change)

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/desk/discover"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/plan/rule"
@@ -168,7 +170,7 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *importedSessi
 		s.Info.Time.Created, s.Info.Time.Updated = now, now
 	}
 	change := store.Change{Create: &s.Info, Append: s.Messages, Commit: l.Doc.Ledger.All(),
-		Source: &store.Source{Format: l.Doc.Format, Path: l.Path, Data: l.Doc.Source},
+		Source: source.ForStore(l.Doc, l.Path),
 		Spend:  report.Beside(l.Doc.Beside)}
 	if l.File.Path != "" {
 		change.File = &l.File
@@ -188,6 +190,13 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *importedSessi
 	}
 	s.Messages = Returned(stored, s.Messages, state.Receipts) // a seat has its product write them
 	g := grow(stored, s.Messages, taken)
+	if g.rewritten != "" {
+		if one.Skipped, err = in.left(ctx, s.Info.ID, l); err != nil || one.Skipped != "" {
+			one.Added = 0
+			in.pass(l)
+			return err
+		}
+	}
 	switch {
 	case g.rewritten != "" && !in.update:
 		in.rewritten++
@@ -230,6 +239,18 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *importedSessi
 	return err
 }
 
+const codex = "codex" // the format
+
+// left says why a file is not the session's any more: Codex goes on in another one.
+func (in *Importer) left(ctx context.Context, id string, l source.Looked) (why string, err error) {
+	from, err := in.store.Source(ctx, id)
+	if err != nil || from == nil || from.Format != codex || l.Doc.Format != codex ||
+		!discover.CodexResumes(from.Path, l.Path) {
+		return "", err
+	}
+	return "the user went back to an older turn: Codex goes on in " + filepath.Base(from.Path), nil
+}
+
 // stored reads a session, oldest message first, and how many of its messages came from its file.
 func (in *Importer) stored(ctx context.Context, id string, l source.Looked) (messages []session.Message,
 	taken int, err error) {
@@ -245,14 +266,14 @@ func (in *Importer) stored(ctx context.Context, id string, l source.Looked) (mes
 	}
 	// It came from elsewhere, or before files were remembered. Its source tells how much of it is
 	// the product's.
-	source, err := in.store.Source(ctx, id)
-	if err != nil || source == nil {
+	from, err := in.store.Source(ctx, id)
+	if err != nil || from == nil {
 		return messages, 0, err
 	}
-	if was, err := all.Read(source.Data); err == nil {
+	if was, err := source.FromStore(from); err == nil {
 		taken = len(was.Session.Messages)
 	}
-	if l.File.Path != source.Path {
+	if l.File.Path != from.Path {
 		taken = min(taken, len(l.Doc.Session.Messages)) // a copy may be shorter
 	}
 	return messages, taken, nil

@@ -126,11 +126,7 @@ func Origin(ctx context.Context, s *source.Session, o *Target) error {
 		o.Format = cmp.Or(o.Format, "opencode")
 		return nil
 	}
-	f, err := all.Named(from.Format)
-	if err != nil {
-		return err
-	}
-	s.Doc, err = f.Read(from.Data)
+	s.Doc, err = source.FromStore(from)
 	return err
 }
 

@@ -212,7 +212,13 @@ func (l *Looked) stamp(ctx context.Context, a *cli.App) (read reading, err error
 		if l.Path != "-" {
 			l.File.Size = int64(len(data)) // what was read, if it grew meanwhile
 		}
-		return data, func() (*format.Document, error) { return all.Read(data) }, err
+		return data, func() (*format.Document, error) {
+			doc, err := all.Read(data)
+			if err != nil {
+				return nil, err
+			}
+			return withBase(doc, l.Path)
+		}, err
 	}, nil
 }
 

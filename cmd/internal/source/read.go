@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
+	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/text/plainfile"
 )
 
@@ -69,24 +70,29 @@ func (s *Session) together(path string) error {
 	if err != nil {
 		return err
 	}
-	if product, ok := f.(format.Continued); ok {
-		return s.continued(product, path)
-	}
 	if product, ok := f.(format.Accompanied); ok {
 		return s.accompanied(product, path)
 	}
-	return nil
+	s.Doc, err = withBase(s.Doc, path)
+	return err
 }
 
-// continued reads the session once more, behind its base. If the base is missing or was changed, the
-// session has its own file alone, and cannot be written.
-func (s *Session) continued(product format.Continued, path string) error {
-	before, err := earlier(product, path, s.Doc.Source, 0)
-	if err != nil || len(before) == 0 {
-		return err
+// withBase reads a file once more, behind its base, if it has one. If the base is missing or was
+// changed, the session has its own file alone, and cannot be written.
+func withBase(doc *format.Document, path string) (*format.Document, error) {
+	f, err := all.Named(doc.Format)
+	if err != nil {
+		return nil, err
 	}
-	s.Doc, err = product.ReadBehind(s.Doc.Source, before)
-	return err
+	product, ok := f.(format.Continued)
+	if !ok || path == "-" {
+		return doc, nil
+	}
+	before, err := earlier(product, path, doc.Source, 0)
+	if err != nil || len(before) == 0 {
+		return doc, err
+	}
+	return product.ReadBehind(doc.Source, before)
 }
 
 // mostForks is how often a session may be a fork of a fork.
@@ -144,6 +150,31 @@ func (s *Session) accompanied(product format.Accompanied, path string) error {
 	}
 	s.Doc, err = product.ReadWith(s.Doc.Source, data)
 	return err
+}
+
+// ForStore is the file of a session as a store keeps it: behind its base, if it has one.
+func ForStore(doc *format.Document, path string) *store.Source {
+	kept := &store.Source{Format: doc.Format, Path: path, Data: doc.Source}
+	if f, err := all.Named(doc.Format); err == nil {
+		if product, ok := f.(format.Continued); ok {
+			kept.Data = product.Whole(doc)
+		}
+	}
+	return kept
+}
+
+// FromStore reads the file that a store kept.
+func FromStore(kept *store.Source) (*format.Document, error) {
+	f, err := all.Named(kept.Format)
+	if err != nil {
+		return nil, err
+	}
+	if product, ok := f.(format.Continued); ok {
+		if n := product.Parted(kept.Data); n > 0 {
+			return product.ReadBehind(kept.Data[n:], kept.Data[:n])
+		}
+	}
+	return f.Read(kept.Data)
 }
 
 // ReadFile reads a file or standard input, whole.
