@@ -22,11 +22,12 @@ import (
 
 // Action is what a button asks for.
 type Action struct {
-	Do      string `json:"do"` // undo, redo, restore, pin, unpin, mode
+	Do      string `json:"do"` // undo, redo, restore, pin, unpin, foresee, discard, mode
 	Session string `json:"session,omitzero"`
 	Receipt string `json:"receipt,omitzero"` // of undo and redo
 	Part    string `json:"part,omitzero"`    // of restore and pin: its id
 	Pin     string `json:"pin,omitzero"`     // of unpin: its id
+	Name    string `json:"name,omitzero"`    // of foresee and discard: "turn:3" or "message:31"
 	Mode    string `json:"mode,omitzero"`
 }
 
@@ -72,9 +73,11 @@ func (p *page) act(w http.ResponseWriter, r *http.Request, tenant string) {
 			Hint: "switch the mode"})
 		return
 	}
-	if err := p.Audit(r.Context(), Deed{a.Do, a.Session, cmp.Or(a.Receipt, a.Part, a.Pin)}); err != nil {
-		tell(w, http.StatusServiceUnavailable, unaudited)
-		return
+	if a.Do != "foresee" {
+		if err := p.Audit(r.Context(), Deed{a.Do, a.Session, cmp.Or(a.Receipt, a.Part, a.Pin, a.Name)}); err != nil {
+			tell(w, http.StatusServiceUnavailable, unaudited)
+			return
+		}
 	}
 	// The browser may leave, and what it asked for is done all the same.
 	said, err := p.do(context.WithoutCancel(r.Context()), a)
@@ -122,6 +125,8 @@ func (p *page) do(ctx context.Context, a Action) (string, error) {
 		return "", bad("the part")
 	case a.Do == "unpin" && a.Pin == "":
 		return "", bad("the pin")
+	case (a.Do == "foresee" || a.Do == "discard") && !named.MatchString(a.Name):
+		return "", bad("the number of a message or turn")
 	}
 	switch a.Do {
 	case "undo", "redo":
@@ -163,6 +168,10 @@ func (p *page) do(ctx context.Context, a Action) (string, error) {
 		}
 		p.hub.touch(a.Session, nil, a.Pin, true)
 		return "No longer pinned." + next, nil
+	case "foresee":
+		return p.foresee(ctx, a)
+	case "discard":
+		return p.discard(ctx, a)
 	}
 	return "", &winnow.Error{Code: winnow.BadInput, Op: "act", Session: a.Session,
 		Err: fmt.Errorf("unknown action %q", a.Do)}

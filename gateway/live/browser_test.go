@@ -91,6 +91,17 @@ func TestBrowser_aSessionIsWatchedAndUndone(t *testing.T) {
 		b.Until("/Pinned/.test(document.getElementById('said').textContent) && document.querySelector('#feed .kind.pin')")
 		b.Until("document.querySelector('#decisions button[data-do=unpin]')")
 	})
+	t.Run("a message is discarded at the second press, and undone", func(t *testing.T) {
+		b.T = t
+		b.Eval("document.querySelector('#turns details').open = true", nil)
+		button := "#turns details button[data-do^='discardmessage']"
+		b.Click(button)
+		b.Until("/would leave the view.*Press again/.test(document.getElementById('said').textContent)")
+		b.Click(button)
+		b.Until("/Discarded/.test(document.getElementById('said').textContent) && /discarded: message/.test(document.getElementById('feed').textContent)")
+		b.Click("#feed > li:first-child button[data-do=undo]")
+		b.Until("/Undone/.test(document.getElementById('said').textContent)")
+	})
 	t.Run("it is filtered by client and project", func(t *testing.T) {
 		b.T = t
 		s.ask("two", 40)

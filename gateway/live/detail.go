@@ -33,6 +33,7 @@ type Detail struct {
 	Now     int      `json:"now"`             // tokens of the window as it is
 
 	Bills     []Bill     `json:"bills"`     // oldest first, the newest requests alone
+	Turns     []Turn     `json:"turns"`     // that take the most space, the largest first
 	Decisions []Decision `json:"decisions"` // newest first
 }
 
@@ -123,6 +124,7 @@ func detail(withheld bool, prices func(string) model.Model) func(s *report.Sessi
 		d.Usable = inspected.Window.Usable
 		d.window(s, display.HistoryOf(s.Log, s.State.Undone, &inspected, parts))
 		d.Bills = bills(s.State, prices)
+		d.Turns = turns(s, parts, withheld)
 		d.Decisions = decisions(s.State, parts, withheld)
 		if !withheld {
 			d, _ = secret.Values(d)

@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -103,6 +104,33 @@ func TestPage_sessionsDecisionsAndButtons(t *testing.T) {
 	}
 	act(`{"do":"unpin","session":"`+row.ID+`","pin":"`+newest.Pin+`"}`, "No longer pinned")
 	act(`{"do":"restore","session":"`+row.ID+`","part":"`+decision.Parts[len(decision.Parts)-1].Part+`"}`, "Restored")
+
+	// A turn is discarded: first its effect is told, and nothing done.
+	if len(d.Turns) == 0 || len(d.Turns[0].Messages) == 0 || d.Turns[0].Title == "" {
+		t.Fatalf("the largest turns: %+v", d.Turns)
+	}
+	turn := d.Turns[0]
+	if turn.Tokens > d.Now || turn.Messages[0].Tokens > turn.Tokens {
+		t.Errorf("a turn of %d tokens with a message of %d, in a window of %d", turn.Tokens, turn.Messages[0].Tokens, d.Now)
+	}
+	name := fmt.Sprintf(`"name":"turn:%d"`, turn.Number)
+	s.ask("one", 1)
+	before = sent()
+	act(`{"do":"foresee","session":"`+row.ID+`",`+name+`}`, "Press again")
+	if s.ask("one", 1); sent() < before {
+		t.Errorf("a preview makes the request %d bytes of %d", sent(), before)
+	}
+	before = sent()
+	act(`{"do":"discard","session":"`+row.ID+`",`+name+`}`, "Discarded")
+	if s.ask("one", 1); sent() >= before {
+		t.Errorf("after a turn was discarded the request has %d bytes of %d", sent(), before)
+	}
+	c = s.changes("/~/events")
+	act(`{"do":"undo","session":"`+row.ID+`","receipt":"`+c.Feed[len(c.Feed)-1].Receipt+`"}`, "Undone")
+	discarded := sent()
+	if s.ask("one", 1); sent() <= discarded+3000 {
+		t.Errorf("after that was undone the request has %d bytes, and %d before", sent(), discarded)
+	}
 }
 
 func find(c live.Changes, project string) *live.Row {
@@ -146,6 +174,9 @@ func TestPage_refusesWhatIsNotThePage(t *testing.T) {
 		{"unknown action", `{"do":"delete","session":"SESSION"}`, nil, 400},
 		{"no receipt", `{"do":"undo","session":"SESSION"}`, nil, 400},
 		{"no part", `{"do":"pin","session":"SESSION"}`, nil, 400},
+		{"no message", `{"do":"discard","session":"SESSION"}`, nil, 400},
+		{"a part for a message", `{"do":"discard","session":"SESSION","name":"prt_1"}`, nil, 400},
+		{"no such turn", `{"do":"foresee","session":"SESSION","name":"turn:999"}`, nil, 404},
 		{"unknown receipt", undo, nil, 404},
 		{"unknown session", `{"do":"undo","session":"live_0","receipt":"rcp_1"}`, nil, 404},
 		{"unknown mode", `{"do":"mode","mode":"fast"}`, nil, 400},

@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // Leaving is a message of a preview: its content that a discard leaves out.
@@ -65,6 +66,37 @@ func Foresee(s *report.Session, names []string) ([]Leaving, error) {
 	}
 	noteQuotes(s, all, gone)
 	return all, nil
+}
+
+// Foretold is what Foresee tells, for people: the tokens by which the view gets smaller, and the rest
+// of a sentence, which begins with a space or a semicolon unless it is empty.
+func Foretold(all []Leaving) (tokens int, rest string) {
+	stay, yours := 0, false
+	var quoted []string
+	for _, m := range all {
+		tokens, stay, yours = tokens+m.Tokens, stay+len(m.Stays), yours || m.User
+		for _, n := range m.QuotedBy {
+			if number := strconv.Itoa(n); !slices.Contains(quoted, number) {
+				quoted = append(quoted, number)
+			}
+		}
+	}
+	if len(all) > 1 {
+		rest = " in " + quantity.Count(len(all), "message")
+	}
+	if stay > 0 {
+		rest += "; " + quantity.Plural(stay, "part stays", "parts stay")
+	}
+	switch {
+	case len(quoted) == 1:
+		rest += "; message " + quoted[0] + " quotes it"
+	case len(quoted) > 1:
+		rest += "; messages " + strings.Join(quoted, ", ") + " quote it"
+	}
+	if yours {
+		rest += "; you wrote of it: summaries will not quote that, and its instructions no longer hold"
+	}
+	return tokens, rest
 }
 
 // Expand names the parts of the messages and turns among some names: the id of a message,

@@ -185,12 +185,28 @@
     return el('details', '', el('summary', '', count(list.length + (more ?? 0), 'part')), ul);
   }
 
+  // The first press tells what would leave and who quotes it, the second one discards it.
+  function discarding(session, name) {
+    const of = name.replace(':', ' '), b = button('Discard…', 'Discard ' + of, { do: 'foresee', session, name });
+    b.dataset.do = 'discard' + name;
+    return b;
+  }
+  function turn(session, t) {
+    const li = el('li', '', el('span', 'soft', 'turn ' + t.number), el('span', 'kind', number(t.tokens)), el('div', 'text', t.title ?? ''), el('div', 'buttons', discarding(session, 'turn:' + t.number)));
+    const ul = el('ul', '', ...t.messages.map(m => el('li', '', el('span', '', m.title || m.role, el('span', 'soft', ` (message ${m.number}, ${m.role})`)), el('span', 'n', number(m.tokens) + ' tokens'), el('span', 'buttons', discarding(session, 'message:' + m.number)))));
+    if (t.more) ul.append(el('li', 'soft', `and ${number(t.more)} smaller`));
+    li.append(el('details', '', el('summary', '', count(t.messages.length + (t.more ?? 0), 'message')), ul));
+    return li;
+  }
+
   async function act(b, action) {
+    if (action.do === 'foresee' && b.dataset.sure) action = { ...action, do: 'discard' };
     b.setAttribute('aria-busy', 'true');
     try {
       const r = await fetch('~/act', { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Winnow-Page': meta.content }, body: JSON.stringify(action) });
       const said = await r.json();
       say(r.ok ? said.done : [said.error, said.hint].filter(Boolean).join(': '));
+      if (r.ok && action.do === 'foresee') { b.dataset.sure = 'yes'; b.textContent = 'Discard'; }
     } catch { say('winnow did not answer'); }
     b.removeAttribute('aria-busy');
   }
@@ -213,7 +229,7 @@
   function choose(id) {
     chosen = id; seen = 0;
     $('one').hidden = !id;
-    for (const part of ['strata', 'legend', 'bills', 'decisions']) $(part).replaceChildren();
+    for (const part of ['strata', 'legend', 'bills', 'turns', 'decisions']) $(part).replaceChildren();
     $('one-now').textContent = '';
     if (id) look();
     draw();
@@ -243,6 +259,7 @@
     $('bills-what').textContent = d.bills.length ? `The newest first. ${observed ? 'Only observed: the bar is what it would have been, the outline was paid.' : 'The bar was paid; the outline is the same request without winnow.'}` : 'No request was billed yet.';
     last = d;
     drawBills($('bills'), d.bills);
+    keyed($('turns'), d.turns, t => t.number, t => JSON.stringify(t), t => turn(d.id, t));
     keyed($('decisions'), together(d.decisions, () => d.usable), x => x.receipt ?? 'small', x => JSON.stringify(x), x => x.small ? smaller(x.small, y => decision(d.id, y)) : decision(d.id, x));
   }
   function decision(session, x) {

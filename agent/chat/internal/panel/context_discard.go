@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/edit"
 	"github.com/winnowhq/winnow/store/report"
-	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // discard leaves out the message of the chosen part, or its turn. The first press of a key tells
@@ -43,7 +41,8 @@ func (p *contextPanel) discard(key, asked string) tea.Cmd {
 		said, err := winnow.Look(p.ctx, p.engine, p.id, func(s *report.Session) (string, error) {
 			name, label := named(s, message, whole)
 			all, err := edit.Foresee(s, []string{name})
-			return foreseen(label, all) + " · " + key + " again discards it", err
+			tokens, rest := edit.Foretold(all)
+			return label + effect(-tokens) + rest + " · " + key + " again discards it", err
 		})
 		return panelRead{p, func() { p.tell(said, err) }}
 	}
@@ -57,37 +56,6 @@ func named(s *report.Session, message string, whole bool) (name, label string) {
 		return fmt.Sprintf("turn:%d", turn+1), fmt.Sprintf("turn %d", turn+1)
 	}
 	return message, fmt.Sprintf("message %d", at+1)
-}
-
-// foreseen tells the effect of a discard.
-func foreseen(label string, all []edit.Leaving) string {
-	tokens, stay, yours := 0, 0, false
-	var quoted []string
-	for _, m := range all {
-		tokens, stay, yours = tokens+m.Tokens, stay+len(m.Stays), yours || m.User
-		for _, n := range m.QuotedBy {
-			if number := fmt.Sprint(n); !slices.Contains(quoted, number) {
-				quoted = append(quoted, number)
-			}
-		}
-	}
-	said := label + effect(-tokens)
-	if len(all) > 1 {
-		said += " in " + quantity.Count(len(all), "message")
-	}
-	if stay > 0 {
-		said += "; " + quantity.Plural(stay, "part stays", "parts stay")
-	}
-	switch {
-	case len(quoted) == 1:
-		said += "; message " + quoted[0] + " quotes it"
-	case len(quoted) > 1:
-		said += "; messages " + strings.Join(quoted, ", ") + " quote it"
-	}
-	if yours {
-		said += "; you wrote of it: summaries will not quote that, and its instructions no longer hold"
-	}
-	return said
 }
 
 // leave discards a message, or its turn.
