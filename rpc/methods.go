@@ -27,6 +27,7 @@ func Methods() []Method {
 		on("observe", (*Server).observe), on("endTurn", (*Server).endTurn),
 		on("compact", (*Server).compact), on("prepare", (*Server).prepare).beside(),
 		on("preview", (*Server).preview), on("prune", (*Server).prune),
+		on("pruneMessages", (*Server).pruneMessages).beside(),
 		on("discard", (*Server).discard), on("distill", (*Server).distill), on("restore", (*Server).restore),
 		on("pin", (*Server).pin), on("unpin", (*Server).unpin),
 		on("undo", (*Server).undo), on("redo", (*Server).redo),

@@ -192,6 +192,7 @@ func TestMethods_eachAnswersAsTheSchemaSays(t *testing.T) {
 	c.ask("unpin", rpc.Unpin{Of: of, Pin: pinned.Pin.ID}, nil)
 	c.ask("preview", rpc.Preview{Of: of}, nil)
 	c.ask("prune", rpc.Prune{Of: of}, nil)
+	c.ask("pruneMessages", rpc.PruneMessages{Messages: []jsontext.Value{jsontext.Value(`{"role":"user","content":"Hello."}`)}}, &rpc.PrunedMessages{})
 	c.ask("discard", rpc.Discard{Of: of, Parts: []string{"toolu_1", "nothing"}}, nil)
 	c.ask("restore", rpc.Restore{Of: of, Parts: []string{"toolu_1"}}, nil)
 	c.ask("distill", `{"session":"ses_all","distillations":[{"targets":["toolu_3"],"summary":"It has 150 lines."}]}`, nil)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/settings"
 )
 
 // Config says what a server tells of itself, and how it ends.
@@ -21,6 +22,8 @@ type Config struct {
 	Policy  string // the policy in force
 	Auto    bool   // compaction.auto
 	Store   string // the file of the sessions, "" in memory
+	// Settings decide for messages without a session. Default: settings.Default().
+	Settings *settings.Settings
 	// Grace is how long requests that were received may take once the context of Serve has ended.
 	// Default: 4 s.
 	Grace time.Duration

@@ -61,7 +61,7 @@ func runEngine(ctx context.Context, a *cli.App) (err error) {
 	if err != nil {
 		return err
 	}
-	server := rpc.New(rpc.Config{Version: a.Version, Policy: settings.Policy, Auto: settings.Compaction.Auto,
+	server := rpc.New(rpc.Config{Version: a.Version, Settings: &settings.Settings, Policy: settings.Policy, Auto: settings.Compaction.Auto,
 		Store: source.StoreAt(a), Now: a.Env.Now})
 	hooks := a.Hooks(settings, false, func(_, warning string) { a.Warn("%s", warning) })
 	c.Hooks = hooks.Hooks()

@@ -525,6 +525,20 @@ class Winnow(Connection):
         """
         return self.request("prune", _given(session=session, force=force))
 
+    def prune_messages(self, messages: Sequence[Any], model: Optional[str] = None, besides: Optional[int] = None, keep: Optional[bool] = None) -> PrunedMessages:
+        """PruneMessages asks for the messages that are to be sent in the place of a
+        conversation's. It keeps no session: each request hands in the whole conversation, or
+        what came back with the messages since.
+
+        messages: those of Anthropic's Messages API, OpenAI's Chat Completions or Responses, or
+        Gemini's.
+        model: the model that reads them, "provider/id": its window and its prices decide. Default:
+        a model of 128,000 tokens without known prices.
+        besides: how many tokens of each request are not messages: the system prompt and the tools.
+        keep: Keep leaves out old results of tools, and never folds the past into a summary.
+        """
+        return self.request("pruneMessages", _given(messages=messages, model=model, besides=besides, keep=keep))
+
     def discard(self, session: str, parts: Sequence[str]) -> WinnowEdited:
         """Discard leaves parts out, with a placeholder in the place of each.
 
@@ -674,6 +688,9 @@ class AsyncWinnow(AsyncConnection):
 
     async def prune(self, session: str, force: Optional[bool] = None) -> Outcome:
         return await self.request("prune", _given(session=session, force=force))
+
+    async def prune_messages(self, messages: Sequence[Any], model: Optional[str] = None, besides: Optional[int] = None, keep: Optional[bool] = None) -> PrunedMessages:
+        return await self.request("pruneMessages", _given(messages=messages, model=model, besides=besides, keep=keep))
 
     async def discard(self, session: str, parts: Sequence[str]) -> WinnowEdited:
         return await self.request("discard", _given(session=session, parts=parts))
@@ -1130,6 +1147,16 @@ class PivotStruck(TypedDict):
     """the words"""
 
 
+PrunedMessages = TypedDict(
+    "PrunedMessages",
+    {
+        "messages": "list[Any]",
+        "from": "list[int]",
+        "sent": "ReportSent",
+    },
+)
+
+
 class Receipted(TypedDict, total=False):
     """Receipted is what was done."""
     receipt: PivotReceipt
@@ -1378,6 +1405,42 @@ class ReportKept(_ReportKept, total=False):
     """the configuration key that says so"""
 
 
+class _ReportLeftOut(TypedDict):
+    callID: str
+    """"" for a part that is no call"""
+    tool: str
+    """name of the tool, "" for a part that is no call"""
+    part: str
+    """id of the part"""
+    message: str
+    """id of its message"""
+    field: str
+    """The field of the part that is left out or shortened: "output", "error", "input",
+    "attachments", "text", "part"."""
+    rule: str
+    """name of the rule that found it"""
+    because: str
+    """the reason, a sentence"""
+    saves: int
+    """Tokens, less those of the text that is shown instead. With the counter that learns from
+    reported usage each value is rounded, so their sum may differ from that of the view by a few
+    tokens."""
+
+
+class ReportLeftOut(_ReportLeftOut, total=False):
+    """LeftOut is a decision to send less of one part, and the call that the part belongs to."""
+    by: str
+    """Ids of the parts that make this one redundant, separated by spaces; these parts stay
+    visible."""
+    of: str
+    """For reasoning with the rule "undo": ids of the compactions and prunings that were undone, or
+    made to count again, since it was made, separated by spaces."""
+    shown: str
+    """The exact text that stands in its place, for as long as it is left out."""
+    time: float
+    """when it was committed; a candidate has no time"""
+
+
 class _ReportMiss(TypedDict):
     cause: str
     """Why: "model" (another model had answered before), "idle" (a pause longer than the cache
@@ -1540,6 +1603,21 @@ class ReportRuleSum(_ReportRuleSum, total=False):
     """RuleSum sums up candidates of one rule."""
     when: str
     """When the first of them may be left out, in a few words; omitted if it is not known."""
+
+
+class ReportSent(TypedDict):
+    """Sent says how much of a conversation is sent, and what is left out. Sizes are estimates in
+    tokens, without system prompt and tools."""
+    before: int
+    """the messages as they were handed in"""
+    after: int
+    """the messages that are sent"""
+    leftOut: list[ReportLeftOut]
+    """parts of messages that are sent, in their order"""
+    folded: int
+    """Folded is how many messages the summary stands for, and Summary is its text; 0 and "" for
+    none."""
+    summary: str
 
 
 class _ReportStratum(TypedDict):

@@ -336,6 +336,15 @@ export class Winnow extends Connection {
     return this.request("prune", params, signal) as Promise<Outcome>;
   }
 
+  /**
+   * PruneMessages asks for the messages that are to be sent in the place of a conversation's. It
+   * keeps no session: each request hands in the whole conversation, or what came back with the
+   * messages since.
+   */
+  pruneMessages(params: PruneMessages, signal?: AbortSignal): Promise<PrunedMessages> {
+    return this.request("pruneMessages", params, signal) as Promise<PrunedMessages>;
+  }
+
   /** Discard leaves parts out, with a placeholder in the place of each. */
   discard(params: Discard, signal?: AbortSignal): Promise<WinnowEdited> {
     return this.request("discard", params, signal) as Promise<WinnowEdited>;
@@ -1031,6 +1040,39 @@ export interface Prune {
   force?: boolean;
 }
 
+/**
+ * PruneMessages asks for the messages that are to be sent in the place of a conversation's. It
+ * keeps no session: each request hands in the whole conversation, or what came back with the
+ * messages since.
+ */
+export interface PruneMessages {
+  /**
+   * Messages are those of Anthropic's Messages API, OpenAI's Chat Completions or Responses, or
+   * Gemini's.
+   */
+  messages: unknown[];
+  /**
+   * Model is the model that reads them, "provider/id": its window and its prices decide. Default:
+   * a model of 128,000 tokens without known prices.
+   */
+  model?: string;
+  /** Besides is how many tokens of each request are not messages: the system prompt and the tools. */
+  besides?: number;
+  /** Keep leaves out old results of tools, and never folds the past into a summary. */
+  keep?: boolean;
+}
+
+/** PrunedMessages are the messages to send. */
+export interface PrunedMessages {
+  messages: unknown[];
+  /**
+   * From is, for each message, the place from 0 of the one that was handed in and stays as it is;
+   * -1 for one that was changed, or that is new: the summary.
+   */
+  from: number[];
+  sent: ReportSent;
+}
+
 /** Read returns a part as it was written, whatever the model is shown of it. */
 export interface Read {
   /** Session is the id of a session. */
@@ -1306,6 +1348,44 @@ export interface ReportKept {
   switch?: string;
 }
 
+/** LeftOut is a decision to send less of one part, and the call that the part belongs to. */
+export interface ReportLeftOut {
+  /** "" for a part that is no call */
+  callID: string;
+  /** name of the tool, "" for a part that is no call */
+  tool: string;
+  /** id of the part */
+  part: string;
+  /** id of its message */
+  message: string;
+  /**
+   * The field of the part that is left out or shortened: "output", "error", "input",
+   * "attachments", "text", "part".
+   */
+  field: string;
+  /** name of the rule that found it */
+  rule: string;
+  /** the reason, a sentence */
+  because: string;
+  /** Ids of the parts that make this one redundant, separated by spaces; these parts stay visible. */
+  by?: string;
+  /**
+   * For reasoning with the rule "undo": ids of the compactions and prunings that were undone, or
+   * made to count again, since it was made, separated by spaces.
+   */
+  of?: string;
+  /** The exact text that stands in its place, for as long as it is left out. */
+  shown?: string;
+  /**
+   * Tokens, less those of the text that is shown instead. With the counter that learns from
+   * reported usage each value is rounded, so their sum may differ from that of the view by a few
+   * tokens.
+   */
+  saves: number;
+  /** when it was committed; a candidate has no time */
+  time?: number;
+}
+
 /** Miss is what a request had to pay for anew because the cache no longer had it. */
 export interface ReportMiss {
   /**
@@ -1469,6 +1549,25 @@ export interface ReportRuleSum {
   saves: number;
   /** When the first of them may be left out, in a few words; omitted if it is not known. */
   when?: string;
+}
+
+/**
+ * Sent says how much of a conversation is sent, and what is left out. Sizes are estimates in
+ * tokens, without system prompt and tools.
+ */
+export interface ReportSent {
+  /** the messages as they were handed in */
+  before: number;
+  /** the messages that are sent */
+  after: number;
+  /** parts of messages that are sent, in their order */
+  leftOut: ReportLeftOut[];
+  /**
+   * Folded is how many messages the summary stands for, and Summary is its text; 0 and "" for
+   * none.
+   */
+  folded: number;
+  summary: string;
 }
 
 /** Stratum is one message in the timeline. */
