@@ -3,6 +3,7 @@ package winnow
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -149,7 +150,11 @@ func (e *Engine) complete(id string, messages []session.Message) error {
 func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (store.Change, error),
 	done func(*live)) error {
 	// Whether the session is as it was is seen when the change is written, without asking first.
-	l, err := e.lockBy(ctx, op, id, e.ensureLoaded)
+	look := e.ensureLoaded
+	if r := store.ReadingOf(ctx); r != nil && r.Behind {
+		look = e.refresh // what waits is not held against the store
+	}
+	l, err := e.lockBy(ctx, op, id, look)
 	if err != nil {
 		return err
 	}
@@ -199,14 +204,21 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	if moves {
 		r = l.rewrites(c)
 	}
-	revision, err := store.ReadingOf(ctx).Apply(ctx, e.config.Store, l.id, c)
+	waited := l.waiting != nil
+	revision, err := e.write(ctx, l, c)
 	if errors.Is(err, store.ErrConflict) {
 		if err := e.load(ctx, l); err != nil {
 			return e.failed(op, l.id, err)
 		}
+		if waited {
+			return e.failed(op, l.id, fmt.Errorf("somebody else has gone on with it: %w", err)) // what waited is gone
+		}
 		return err
 	}
 	if err != nil {
+		if waited {
+			e.forget(l.id) // the next use reads the session, without what waited
+		}
 		return e.failed(op, l.id, err)
 	}
 	l.state = l.state.After(&c) // what was handed out keeps its length
@@ -240,6 +252,29 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		}
 	}
 	return nil
+}
+
+// write writes a change with those that wait, or lets it wait with them: see store.Reading.
+func (e *Engine) write(ctx context.Context, l *live, c store.Change) (revision int64, err error) {
+	r := store.ReadingOf(ctx)
+	if r != nil && r.Behind && c.Grows() {
+		if _, alone := r.Alone(l.id); !alone {
+			return 0, fail(Stale, "append", l.id, "nothing was stored; read the session again", "somebody else has gone on with it")
+		}
+		if l.waiting != nil {
+			c = l.waiting.Then(c)
+		}
+		l.waiting, revision = &c, -e.waits.Add(1)
+		r.Waits(l.id, revision)
+		return revision, nil
+	}
+	if l.waiting != nil {
+		c = l.waiting.Then(c)
+	}
+	if revision, err = r.Apply(ctx, e.config.Store, l.id, c); err == nil {
+		l.waiting = nil
+	}
+	return revision, err
 }
 
 // firstOf is the position of the first message of the log of which some elisions leave something
@@ -322,36 +357,4 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 		return nil, err
 	}
 	return receipt, nil
-}
-
-func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.Millis, trigger string,
-	replaced ...rule.Elision) *pivot.Receipt {
-	window := l.window()
-	before := l.look().Tokens()
-	after := l.tokens(window, l.state.Ledger.Without(keysOf(replaced)...).With(committed...))
-	usable := l.policy.Budget.Usable(l.model)
-	rewrites := l.rewrites(store.Change{Commit: committed, Restore: keysOf(replaced)})
-	r := &pivot.Receipt{
-		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Pruning, Time: now, Policy: l.policy.Name,
-		Trigger:        trigger,
-		MessagesBefore: len(window), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after,
-		Committed: committed, Replaced: replaced, Saved: before - after,
-		Rewritten: rewrites.rewritten, Log: len(l.log),
-	}
-	s := e.current(l)
-	r.Money = s.Money(pivot.Change{Before: before, After: after, Rewritten: rewrites.rewritten}, nil)
-	r.Scale = s.Learned()
-	if !usable.Unlimited {
-		r.Usable = usable.Threshold
-	}
-	r.Undo = "winnow undo " + l.id + " " + r.ID
-	return r
-}
-
-func keysOf(elisions []rule.Elision) []rule.Key {
-	keys := make([]rule.Key, len(elisions))
-	for i, el := range elisions {
-		keys[i] = el.Key()
-	}
-	return keys
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/pivot"
@@ -27,6 +28,7 @@ type Engine struct {
 	models     *model.Memo
 	calibrated *token.Calibrated // nil when the counter is not to learn
 	bus        bus
+	waits      atomic.Int64 // changes that waited: see store.Reading
 
 	mu           sync.Mutex
 	live         map[string]*live

@@ -49,8 +49,9 @@ type live struct {
 	restored map[rule.Key]bool // elisions that somebody took back; nil: to be found out
 	warned   bool              // that the limits of the model had to be assumed
 
-	turn   turn
-	memory *cache.Entry // of the engine's pool
+	turn    turn
+	waiting *store.Change // what the log has and the store has not, on the revision that the store has; nil for nothing
+	memory  *cache.Entry  // of the engine's pool
 }
 
 // reported is the last report of the provider: what it counted, and how much the view was estimated
@@ -185,11 +186,26 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 	if l.facts == nil {
 		return e.load(ctx, l)
 	}
-	revision, err := store.ReadingOf(ctx).Revision(ctx, e.config.Store, l.id)
-	if err == nil && revision != l.state.Revision {
-		err = e.load(ctx, l)
+	r := store.ReadingOf(ctx)
+	if l.waiting == nil {
+		revision, err := r.Revision(ctx, e.config.Store, l.id)
+		if err == nil && revision != l.state.Revision {
+			err = e.load(ctx, l)
+		}
+		return err
 	}
-	return err
+	if r.Knows(l.id, l.state.Revision) {
+		return nil
+	}
+	revision, err := e.config.Store.Revision(ctx, l.id)
+	switch {
+	case err != nil:
+		return err
+	case revision != l.waiting.Base:
+		return e.load(ctx, l)
+	}
+	r.Waits(l.id, l.state.Revision)
+	return nil
 }
 
 // ensureLoaded reads a session when it is not at hand. Who changes it learns then whether it is as
@@ -235,7 +251,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		}
 		slices.Reverse(log)
 		e.resized(l, memoryOf(log...)-memoryOf(l.log...))
-		l.state, l.log = state, log
+		l.state, l.log, l.waiting = state, log, nil
 		l.handles.Recall = state.Info.Recall
 		l.handles.Name(l.log)
 		l.view.Labels = e.labels(l)

@@ -2,9 +2,11 @@ package store
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/session"
 )
 
 // Clip returns the same state for a change that only might follow it, beside the one that does.
@@ -49,6 +51,32 @@ func (s State) After(c *Change) State {
 		}
 	}
 	return s
+}
+
+// Grows reports whether a change only appends and updates messages.
+func (c Change) Grows() bool {
+	some := len(c.Append)+len(c.Update) > 0
+	c.Base, c.Append, c.Update = 0, nil, nil
+	return some && reflect.DeepEqual(c, Change{})
+}
+
+// Then is one change for two of which the first one Grows.
+func (c Change) Then(next Change) Change {
+	next.Base = c.Base
+	next.Append = slices.Concat(c.Append, next.Append)
+	updated := slices.Clone(c.Update)
+	for _, m := range next.Update {
+		same := func(other session.Message) bool { return other.ID == m.ID }
+		if at := slices.IndexFunc(next.Append, same); at >= 0 {
+			next.Append[at] = m
+		} else if at := slices.IndexFunc(updated, same); at >= 0 {
+			updated[at] = m
+		} else {
+			updated = append(updated, m)
+		}
+	}
+	next.Update = updated
+	return next
 }
 
 // with returns a set with keys added and then removed; an empty set is nil.

@@ -12,6 +12,10 @@ import (
 // The zero value knows nothing. It is safe for concurrent use. A nil Reading knows nothing ever, so
 // that everything is asked.
 type Reading struct {
+	// Behind lets what only adds to a log wait in memory: it is written with the next change of its
+	// session. What a crash loses by it, the request's client says again.
+	Behind bool
+
 	mu       sync.Mutex
 	sessions map[string]known
 }
@@ -104,6 +108,28 @@ func (r *Reading) State(ctx context.Context, s Store, id string) (State, error) 
 	return state, err
 }
 
+// Knows reports whether the request has seen a session at a revision.
+func (r *Reading) Knows(id string, revision int64) bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.sessions[id]
+	return k.asked && k.revision == revision
+}
+
+// Waits notes that a session has changes that wait: see Behind. The revision that stands for them is
+// negative, and no other session or change has it.
+func (r *Reading) Waits(id string, revision int64) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.set(id, known{revision: revision, asked: true, others: r.sessions[id].others})
+}
+
 // Apply is that of [Store].
 func (r *Reading) Apply(ctx context.Context, s Store, id string, c Change) (int64, error) {
 	revision, err := s.Apply(ctx, id, c)
@@ -121,7 +147,11 @@ func (r *Reading) saw(id string, revision, own int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k, ok := r.sessions[id]
-	r.set(id, known{revision: revision, asked: true, others: k.others || ok && revision != k.revision+own})
+	between := ok && revision != k.revision+own
+	if k.revision < 0 && own > 0 {
+		between = false // what waited was written on the revision that it was decided on
+	}
+	r.set(id, known{revision: revision, asked: true, others: k.others || between})
 }
 
 func (r *Reading) set(id string, k known) {

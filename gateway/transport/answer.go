@@ -115,24 +115,33 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 	// While another request is under way nothing is decided: that one keeps what it was built from, and
 	// a decision counts from the first request that carries it.
 	alone := l.asking == x.number && !x.repeated
-	err := t.said(ctx, x, a, u, now)
+	x.inRound = calls(a.Parts)
+	spent := append(t.takeBeside(x.client), store.Spend{Time: session.Millis(x.began.UnixMilli()), Kind: "step",
+		Model: x.model.String(), Usage: u, Live: known})
+	// The answer waits for the report, with which it is written.
+	reading := store.ReadingOf(ctx)
+	reading.Behind = t.options.Later
+	record := func() error {
+		if err := t.said(ctx, x, a, u, now); err != nil {
+			return err
+		}
+		n := len(x.conversation.chain)
+		return t.report(ctx, x, u, spent, reported(a.Usage) && n > x.sent, alone && n == x.sent+1)
+	}
+	err := record()
 	for tries := 1; tries < mostTries && isOutrun(err); tries++ {
-		alone = false
+		alone, reading.Behind = false, false
 		if err = x.lineage.reload(ctx, t.engine, true); err == nil {
 			x.conversation = cmp.Or(x.lineage.conversation(l.id), l)
-			err = t.said(ctx, x, a, u, now)
+			err = record()
 		}
 	}
 	if err != nil {
 		t.failed(x.lineage, "record an answer", err)
 		return
 	}
+	reading.Behind = false
 	l = x.conversation
-	x.inRound = calls(a.Parts)
-	alone = alone && len(l.chain) == x.sent+1
-	if err := t.report(ctx, x, u, known, reported(a.Usage) && len(l.chain) > x.sent, alone); err != nil {
-		t.failed(x.lineage, "record usage", err)
-	}
 	t.ends(x, a.Parts)
 	if err := t.noteHabit(ctx, x); err != nil {
 		t.failed(x.lineage, "note how the client compacts", err)
@@ -180,11 +189,8 @@ func (t *Transport) reopen(ctx context.Context, l *conversation, m session.Messa
 // that moment; where it must not, as the conversation has gone on already, or the transport does not
 // know what another process wrote, the usage is only written down. whole is false for an answer that
 // is not in the log, or came without a report; alone, where another request may be under way.
-func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage, known *store.Live, whole, alone bool,
+func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage, spent []store.Spend, whole, alone bool,
 ) error {
-	step := store.Spend{Time: session.Millis(x.began.UnixMilli()), Kind: "step", Model: x.model.String(), Usage: u,
-		Live: known}
-	spent := append(t.takeBeside(x.client), step)
 	binds := x.model.BoundReasoning && x.inRound
 	if whole && alone && !x.held && !binds && !x.conversation.outrun(ctx) && t.options.Mode != Safe {
 		return t.ended(ctx, x, u, spent)

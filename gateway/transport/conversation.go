@@ -28,7 +28,7 @@ type conversationState struct {
 	// session's info keeps it.
 	frozen string
 	// revision is that of its session when it was last read or written here: at another one another
-	// process has gone on with it.
+	// process has gone on with it. A negative one stands for messages that wait: see write.
 	revision int64
 	// shared: another process had gone on with it when it was last looked at.
 	shared bool

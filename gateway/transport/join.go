@@ -137,7 +137,10 @@ func (t *Transport) compose(ctx context.Context, in incoming, f *lineage, read *
 			t.release(f)
 		}
 	}()
-	ctx = new(store.Reading).Within(ctx)
+	for _, l := range f.conversations {
+		t.write(f, l) // another request is under way
+	}
+	ctx = (&store.Reading{Behind: t.options.Later}).Within(ctx)
 	x, err = t.composeOnce(ctx, in.protocol, f, read)
 	for tries := 1; tries < mostTries && isOutrun(err); tries++ {
 		f.loaded = false
@@ -152,6 +155,7 @@ func (t *Transport) compose(ctx context.Context, in incoming, f *lineage, read *
 		t.delegate(ctx, in.Request, x, decoded)
 		x.conversation.noted(ctx)
 		f.remember(x.conversation, x.decisions, x.sent)
+		t.writeSoon(f, x.conversation)
 		t.leaves(x)
 	}
 	t.recent.put(read)

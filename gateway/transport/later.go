@@ -1,6 +1,13 @@
 package transport
 
-import "sync"
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/session"
+)
 
 // pending counts what is still to be done. Unlike a sync.WaitGroup it may be waited for while more
 // comes in. The zero value has nothing to do.
@@ -60,8 +67,62 @@ func (t *Transport) afterwards(f *lineage, do func()) {
 	}()
 }
 
+// soon is how long the messages of a request wait at most. Its answer is mostly written with them.
+const soon = 50 * time.Millisecond
+
+// writeSoon has the messages of a conversation that wait written before long.
+func (t *Transport) writeSoon(f *lineage, l *conversation) {
+	if l.revision >= 0 {
+		return
+	}
+	t.mu.Lock()
+	t.unwritten[l] = f
+	t.mu.Unlock()
+	t.options.After(soon, func() { t.writeNow(f, l) })
+}
+
+// writeNow writes what waits of a conversation, whatever its client does.
+func (t *Transport) writeNow(f *lineage, l *conversation) {
+	t.guarded("write the messages of a request", func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		t.write(f, l)
+	})
+	t.mu.Lock()
+	delete(t.unwritten, l)
+	t.mu.Unlock()
+}
+
+// write writes what waits of a conversation. If that fails, the conversation is read again, and its
+// client says the messages again. The lock is held.
+func (t *Transport) write(f *lineage, l *conversation) {
+	if l.revision >= 0 {
+		return
+	}
+	ctx, stop := t.expected(l)
+	defer stop()
+	still := func([]session.Message) bool { return !l.outrun(ctx) }
+	switch err := winnow.Extend(ctx, t.engine, l.id, still, nil); {
+	case err == nil:
+		l.noted(ctx)
+	case isOutrun(err):
+		f.loaded, l.revision, l.shared = false, 0, true
+	default:
+		l.revision = 0
+		t.failed(f, "write the messages of a request", err)
+	}
+}
+
 // Wait waits until the answers that have ended are recorded: see Options.Later.
-func (t *Transport) Wait() { t.recording.wait() }
+func (t *Transport) Wait() {
+	t.recording.wait()
+	t.mu.Lock()
+	unwritten := maps.Clone(t.unwritten)
+	t.mu.Unlock()
+	for l, f := range unwritten {
+		t.writeNow(f, l)
+	}
+}
 
 // Busy reports whether an answer that has ended is still to be recorded, or a cache is just being
 // kept warm.

@@ -55,9 +55,10 @@ type atHand struct {
 	newest    map[string]newest        // the newest request of each session
 	aside     map[string][]store.Spend // by client: what waits for its next request; see accounts
 	habits    habits
-	warm      map[string]*warmth   // by session
-	unproven  map[string]*unproven // by session
-	strangers []string             // that rewrite requests: see Strangers
+	warm      map[string]*warmth         // by session
+	unproven  map[string]*unproven       // by session
+	unwritten map[*conversation]*lineage // that may have messages that wait: see writeSoon
+	strangers []string                   // that rewrite requests: see Strangers
 	closed    bool
 
 	current atomic.Pointer[Transport] // the newest one
@@ -72,7 +73,7 @@ func New(engine *winnow.Engine, o Options) *Transport {
 	}
 	return made(engine, o, &atHand{recent: recent{cache: pool}, lineages: map[string]*lineage{},
 		newest: map[string]newest{}, aside: map[string][]store.Spend{}, warm: map[string]*warmth{},
-		unproven: map[string]*unproven{}})
+		unproven: map[string]*unproven{}, unwritten: map[*conversation]*lineage{}})
 }
 
 // Changed makes a transport with another engine on the same store, or other options, that goes on

@@ -51,6 +51,7 @@ func (t *Transport) withdraw(x *exchange) {
 		if !t.lastRefused(x) {
 			return
 		}
+		t.write(x.lineage, x.conversation)
 		ctx, id := context.Background(), x.conversation.id
 		kept := t.engine.Store()
 		if revision, err := new(store.Reading).Revision(ctx, kept, id); err != nil || revision != x.conversation.revision {
