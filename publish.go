@@ -147,7 +147,7 @@ func (e *Engine) isPreparing(id string) bool {
 
 // pivot is the id of the marker that the window begins with, "" without one.
 func (l *live) pivot() string {
-	if summary := view.Pivot(l.window()); summary != nil {
+	if summary := view.Pivot(l.look().Peek()); summary != nil {
 		return summary.ParentID
 	}
 	return ""
