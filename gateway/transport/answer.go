@@ -120,7 +120,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 		Model: x.model.String(), Usage: u, Live: known})
 	// The answer waits for the report, with which it is written.
 	reading := store.ReadingOf(ctx)
-	reading.Behind = t.options.Later
+	reading.Behind = t.options.Behind
 	record := func() error {
 		if err := t.said(ctx, x, a, u, now); err != nil {
 			return err
@@ -131,10 +131,15 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 	err := record()
 	for tries := 1; tries < mostTries && isOutrun(err); tries++ {
 		alone, reading.Behind = false, false
-		if err = x.lineage.reload(ctx, t.engine, true); err == nil {
-			x.conversation = cmp.Or(x.lineage.conversation(l.id), l)
-			err = record()
+		if err = x.lineage.reload(ctx, t.engine, true); err != nil {
+			break
 		}
+		x.conversation = cmp.Or(x.lineage.conversation(l.id), l)
+		if !x.joined() {
+			err = t.report(ctx, x, u, spent, false, false)
+			continue // what it added waited, and is gone: its client says it again, with the answer
+		}
+		err = record()
 	}
 	if err != nil {
 		t.failed(x.lineage, "record an answer", err)
@@ -176,6 +181,12 @@ func (t *Transport) said(ctx context.Context, x *exchange, a wire.Answer, u sess
 	}
 	l.open = &m
 	return nil
+}
+
+// joined reports whether the log has all that the client sent.
+func (x *exchange) joined() bool {
+	chain := x.conversation.chain
+	return len(chain) >= x.sent && chain[x.sent-1] == x.newest
 }
 
 // reopen writes an answer in the place of the newest one, as long as the client has not sent that

@@ -85,7 +85,7 @@ func onStore(t *testing.T, kept store.Store, base http.RoundTripper) (*Transport
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(engine, Options{Base: base, Later: true}), engine
+	return New(engine, Options{Base: base, Later: true, Behind: true}), engine
 }
 
 // logOf is the log of the only session: each message once, in the client's order.

@@ -140,7 +140,7 @@ func (t *Transport) compose(ctx context.Context, in incoming, f *lineage, read *
 	for _, l := range f.conversations {
 		t.write(f, l) // another request is under way
 	}
-	ctx = (&store.Reading{Behind: t.options.Later}).Within(ctx)
+	ctx = (&store.Reading{Behind: t.options.Behind}).Within(ctx)
 	x, err = t.composeOnce(ctx, in.protocol, f, read)
 	for tries := 1; tries < mostTries && isOutrun(err); tries++ {
 		f.loaded = false

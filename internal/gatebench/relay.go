@@ -102,7 +102,7 @@ func gateway(to, folder string) http.Handler {
 		log.Fatal(err)
 	}
 	handler, err := serve.New(serve.Config{Upstreams: map[string]string{"up": to},
-		Transport: transport.New(engine, transport.Options{Base: serve.Direct(), Later: true})})
+		Transport: transport.New(engine, transport.Options{Base: serve.Direct(), Later: true, Behind: true})})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/plan/schedule"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/sqlite"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -127,6 +128,7 @@ func (r *Relay) options(settings config.Settings, mode transport.Mode, kept stor
 		Delegate: settings.Gateway.Delegate,
 		KeepWarm: settings.Gateway.KeepWarm,
 		Cache:    r.memory, Log: r.log, Now: r.app.Env.Now}
+	_, o.Behind = kept.(*sqlite.Store) // replicas of a team take each other's requests, on PostgreSQL
 	if r.tracer != nil {
 		o.Stage = r.stage
 	}
