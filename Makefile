@@ -62,8 +62,9 @@ scale-bench: ## what a request costs on PostgreSQL, and how long requests wait: 
 	go run ./internal/gatebench cost -sessions "$(SESSIONS)"
 	go run ./internal/gatebench arrivals -sessions "$(SESSIONS)"
 
-site: ## the documents as a static site with search, in SITE (default ./site); needs Node
+site: ## a static site, in SITE (default ./site): a page of one screen, and the documents with search; needs Node
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && cp -R docs "$$folder" && \
+	  node docs/.vitepress/front.mjs README.md "$$folder/docs" && \
 	  npm install --silent --no-audit --no-fund --prefix "$$folder" vitepress@1.6.4 && \
 	  "$$folder/node_modules/.bin/vitepress" build "$$folder/docs" --outDir "$(abspath $(or $(SITE),site))"
 

@@ -15,7 +15,7 @@ for (const line of readFileSync(new URL('../README.md', import.meta.url), 'utf8'
 export default {
   title: 'Winnow',
   description: 'Keeps a coding agent\'s session inside its context window, and its bill down, without deleting anything.',
-  rewrites: { 'README.md': 'index.md' },
+  rewrites: { 'README.md': 'documents.md' }, // index.md is made of the project's README: front.mjs
   lastUpdated: false,
   ignoreDeadLinks: [/^\.?\/?\.\.\//], // files beside docs/, see below
   markdown: {

@@ -20,6 +20,22 @@ server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
 table=$work/table
 
+# The flake is evaluated with stand-ins for nixpkgs, and its hash is held against the modules. Nothing is built with Nix here.
+if command -v nix-instantiate >/dev/null && command -v nix-hash >/dev/null; then
+  git clone -q "$root" "$work/flake"
+  (cd "$work/flake" && GOFLAGS= go mod vendor)
+  want=sha256-$(nix-hash --type sha256 "$work/flake/vendor" | python3 -c 'import base64, sys; print(base64.b64encode(bytes.fromhex(sys.stdin.read())).decode())')
+  got=$(nix-instantiate --eval --strict --json -E "
+    let
+      pkgs = { buildGoModule = x: x; lib.licenses.mit = \"MIT\"; };
+      nixpkgs = { lib.genAttrs = names: f: builtins.listToAttrs (map (name: { inherit name; value = f name; }) names); legacyPackages.x86_64-linux = pkgs; };
+    in ((import $root/flake.nix).outputs { self = \"\"; inherit nixpkgs; }).packages.x86_64-linux.default.vendorHash" | tr -d '"')
+  [ "$want" = "$got" ] || { echo "flake.nix has the vendorHash $got; it must be $want" >&2; exit 1; }
+  echo "flake.nix: vendorHash $got"
+else
+  echo "flake.nix is not checked: there is no nix-instantiate"
+fi
+
 # try NAME FILE COMMAND...: runs an installation in a folder of its own, then the program that it leaves at ./winnow.
 try() {
   local name=$1 file=$2 began
