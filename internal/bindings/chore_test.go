@@ -15,15 +15,16 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// instruction is the first thing that the user of a chore asks for.
+// instruction is the user's first message.
 const instruction = "Never touch main.go. Read all files."
 
 const (
-	turns = 6  // of the user
-	steps = 25 // requests of a turn
+	turns = 6
+	steps = 25 // of a turn: each is a request
+	files = 60
 )
 
-// prompts is what the user says.
+// prompts are the user's messages, one for each turn.
 func prompts() []string {
 	said := []string{instruction}
 	for n := 2; n <= turns; n++ {
@@ -32,7 +33,7 @@ func prompts() []string {
 	return said
 }
 
-// folder returns the folder that holds the packages of a language; the test is skipped without them.
+// folder returns the folder with the packages of a language. Without them it skips the test.
 func folder(t *testing.T, language string) string {
 	t.Helper()
 	path := filepath.Join(os.Getenv("BINDINGS"), language)
@@ -42,8 +43,8 @@ func folder(t *testing.T, language string) string {
 	return path
 }
 
-// chore answers like a model that reads files, mostly one at a time, looks at pages, writes files and
-// now and then asks for a file that does not exist.
+// chore answers like a model that reads and writes files, looks at pages, and now and then asks for a
+// missing file or for two things at once.
 func chore() llmtest.Answer {
 	n := 0
 	return func(r llmtest.Request) llmtest.Reply {
@@ -73,9 +74,7 @@ func chore() llmtest.Answer {
 	}
 }
 
-const files = 60
-
-// toolOf is the tool that a step calls.
+// toolOf returns the tool that a step calls, "missing" for a read that fails.
 func toolOf(n int) string {
 	switch {
 	case n%10 == 5:
@@ -88,7 +87,7 @@ func toolOf(n int) string {
 	return "read"
 }
 
-// fileOf is the file that a step reads or writes: a few of them again and again, then many.
+// fileOf returns the file that a step reads or writes: first one of a few, later one of many.
 func fileOf(n int) int {
 	if n < 60 {
 		return n % 8
@@ -96,12 +95,12 @@ func fileOf(n int) int {
 	return n % files
 }
 
-// content is what is in a file since a step has written it, 0 for the beginning.
-func content(file, since int) string {
-	return strings.Repeat(fmt.Sprintf("// A line of file %d since step %d.\n", file, since), 250)
+// content returns the text of a file after a step wrote it; step 0 is the beginning.
+func content(file, step int) string {
+	return strings.Repeat(fmt.Sprintf("// A line of file %d since step %d.\n", file, step), 250)
 }
 
-// readAt is what a step reads in its file.
+// readAt returns the text that a step reads.
 func readAt(n int) string {
 	for before := n - 1; before > 0; before-- {
 		if before%steps != 0 && toolOf(before) == "write" && fileOf(before) == fileOf(n) {
@@ -111,7 +110,7 @@ func readAt(n int) string {
 	return content(fileOf(n), 0)
 }
 
-// work runs a program on a chore, and checks each request and the history that the program prints.
+// work runs a program on a chore, and checks its requests and the history that it prints.
 func work(t *testing.T, protocol llmtest.Protocol, command ...string) {
 	t.Helper()
 	model, window := "claude-sonnet-4-5", 200_000
@@ -130,11 +129,11 @@ func work(t *testing.T, protocol llmtest.Protocol, command ...string) {
 	cmd.Env = append(os.Environ(), "WINNOW_PROGRAM="+filepath.Join(os.Getenv("BINDINGS"), "winnow"),
 		"BASE_URL="+provider.URL, "HOME="+dir, "XDG_CONFIG_HOME="+dir,
 		"XDG_DATA_HOME="+dir, "XDG_STATE_HOME="+dir, "XDG_CACHE_HOME="+dir)
-	var decisions bytes.Buffer
-	cmd.Stderr = &decisions
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	history, err := cmd.Output()
 	if err != nil {
-		said := decisions.String()
+		said := stderr.String()
 		t.Fatalf("%v: …%s\n%.3000s", err, said[max(0, len(said)-3000):], provider.Problems())
 	}
 	records, err := provider.Settled(t.Context())
@@ -154,10 +153,9 @@ func judge(t *testing.T, provider *llmtest.Server, records []llmtest.Record) {
 	if len(records) != turns*steps {
 		t.Fatalf("%d requests, want %d", len(records), turns*steps)
 	}
-	var before [][]byte
-	seen := map[string]bool{} // messages that were sent
-	pruned, folds, broken, smaller, largest := 0, 0, 0, 0, 0
-	summary := ""
+	var before [][]byte // messages of the request before
+	seen := map[string]bool{}
+	pruned, folds, broken, smaller, largest, summary := 0, 0, 0, 0, 0, ""
 	for i, r := range records {
 		if r.TooLong || r.Status != 200 {
 			t.Errorf("request %d: %d tokens are refused with %d", i+1, r.Prompt, r.Status)
@@ -165,15 +163,13 @@ func judge(t *testing.T, provider *llmtest.Server, records []llmtest.Record) {
 		if !r.Contains(instruction) || !r.Contains(prompts()[i/steps]) {
 			t.Errorf("request %d lacks what the user asked for", i+1)
 		}
-		if r.Contains("left out]") {
+		if r.Contains("[winnow ") {
 			pruned++
 		}
-		now := summaryOf(r)
-		if now != summary {
+		if now := summaryOf(r); now != summary {
 			folds, summary = folds+1, now
 		}
-		messages := elements(r)
-		same := 0
+		messages, same := elements(r), 0
 		for same < min(len(before), len(messages)) && bytes.Equal(before[same], messages[same]) {
 			same++
 		}
@@ -186,10 +182,10 @@ func judge(t *testing.T, provider *llmtest.Server, records []llmtest.Record) {
 		if i > 0 && r.Prompt < records[i-1].Prompt/2 {
 			smaller++
 		}
-		for k, m := range messages {
+		for k, m := range messages[:max(0, len(messages)-4)] { // a step adds no more than four
 			marked := bytes.Contains(m, []byte("[winnow ")) || bytes.Contains(m, []byte("conversation-summary"))
-			if new := len(messages) - k; !seen[string(m)] && !marked && new > 4 {
-				t.Errorf("request %d: message %d was changed without a word: %.300s", i+1, k, m)
+			if !seen[string(m)] && !marked {
+				t.Errorf("request %d: message %d is neither old nor marked: %.300s", i+1, k, m)
 			}
 		}
 		for _, m := range messages {
@@ -197,8 +193,8 @@ func judge(t *testing.T, provider *llmtest.Server, records []llmtest.Record) {
 		}
 		before, largest = messages, max(largest, r.Prompt)
 	}
-	t.Logf("%d requests, the largest of %d tokens; %d with something left out, %d summaries, %d smaller than half of the "+
-		"one before; the beginning changed %d times", len(records), largest, pruned, folds, smaller, broken)
+	t.Logf("%d requests, at most %d tokens; %d with placeholders, %d summaries; %d are less than half of the request before; "+
+		"the beginning changed %d times", len(records), largest, pruned, folds, smaller, broken)
 	if pruned == 0 || folds == 0 || smaller == 0 {
 		t.Error("nothing was left out or folded")
 	}
@@ -207,7 +203,7 @@ func judge(t *testing.T, provider *llmtest.Server, records []llmtest.Record) {
 	}
 }
 
-// summaryOf is the summary with which a request begins, "" without one.
+// summaryOf returns the message with the summary of the past, "" without one.
 func summaryOf(r llmtest.Record) string {
 	for _, m := range elements(r) {
 		if bytes.Contains(m, []byte("conversation-summary")) {
@@ -217,7 +213,7 @@ func summaryOf(r llmtest.Record) string {
 	return ""
 }
 
-// elements are the messages of a request as they are on the wire.
+// elements returns the messages of a request as they were sent.
 func elements(r llmtest.Record) (all [][]byte) {
 	for at := range wire.ValueOf(r.Body).Get("messages").Values() {
 		all = append(all, slices.Clone(at.Bytes()))
@@ -225,11 +221,13 @@ func elements(r llmtest.Record) (all [][]byte) {
 	return all
 }
 
-// whole checks that a history holds every result in full.
+// whole checks that a framework's history holds the originals.
 func whole(t *testing.T, history []byte) {
 	t.Helper()
-	if !json.Valid(history) || bytes.Contains(history, []byte("left out]")) || bytes.Contains(history, []byte("<conversation-summary>")) {
-		t.Error("the history of the framework is no longer the original")
+	for _, mark := range []string{"[winnow ", "conversation-summary"} {
+		if !json.Valid(history) || bytes.Contains(history, []byte(mark)) {
+			t.Errorf("the history is not JSON, or has %q", mark)
+		}
 	}
 	for n := 1; n < turns*steps; n++ {
 		if n%steps == 0 {
@@ -242,7 +240,7 @@ func whole(t *testing.T, history []byte) {
 		case "write":
 			want = append(want, content(fileOf(n), n))
 		case "missing":
-			want = append(want, fmt.Sprintf("missing%d.go", n))
+			want = append(want, fmt.Sprintf("no such file or directory, open 'missing%d.go'", n))
 		default:
 			want = append(want, readAt(n))
 		}

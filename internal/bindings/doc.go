@@ -1,3 +1,3 @@
-// Package bindings runs the hooks of rpc/bindings in programs of the frameworks that they are for,
-// against the scripted provider. Its tests need the frameworks: make bindings installs the newest.
+// Package bindings tests the hooks of rpc/bindings: agents of each framework do a chore against the
+// scripted provider. make bindings installs the frameworks; without them the tests are skipped.
 package bindings

@@ -10,7 +10,7 @@ import (
 	"github.com/winnowhq/winnow/internal/outside"
 )
 
-// typescript copies the hooks and their programs beside the packages.
+// typescript copies the hooks and their programs beside the packages, and returns the folder of both.
 func typescript(t *testing.T) string {
 	t.Helper()
 	to := folder(t, "typescript")
@@ -24,7 +24,7 @@ func typescript(t *testing.T) string {
 	return to
 }
 
-// The hooks and the programs have no error of types.
+// The hooks and the programs fit the frameworks' types.
 func TestTypeScript_types(t *testing.T) {
 	dir := typescript(t)
 	cmd := exec.CommandContext(t.Context(), filepath.Join("node_modules", ".bin", "tsc"), "--strict",
@@ -38,7 +38,15 @@ func TestTypeScript_types(t *testing.T) {
 	}
 }
 
-// Agents of each framework work through a chore with two providers.
+// Parts of every kind stay in their places when others are left out.
+func TestTypeScript_parts(t *testing.T) {
+	program := filepath.Join(typescript(t), "src", "try", "parts.ts")
+	if said, err := exec.CommandContext(t.Context(), "node", program).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+}
+
+// Agents of each framework do a chore with two providers.
 func TestTypeScript_agents(t *testing.T) {
 	dir := typescript(t)
 	for _, framework := range []string{"ai-sdk", "mastra", "langchain"} {

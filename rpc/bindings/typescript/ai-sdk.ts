@@ -1,10 +1,10 @@
-// A hook for the AI SDK (npm: ai), 5 and newer. Winnow decides before each step which messages are sent;
-// the messages of the result and of your own history stay whole.
+// A hook for the AI SDK (npm: ai), 7 and newer. Winnow prunes the messages of each step; the messages of
+// the result and of your own history stay whole.
 //
 //   const winnow = await Winnow.start();
 //   const result = await generateText({ model, tools, messages, stopWhen, prepareStep: pruneStep(winnow) });
 //
-// streamText and ToolLoopAgent take it in the same way.
+// streamText and ToolLoopAgent have the same option.
 
 import type { Instructions, LanguageModel, ModelMessage } from "ai";
 import { promptTranslation, prune } from "./hooks.ts";
@@ -13,13 +13,13 @@ import type { Winnow } from "./winnow.ts";
 
 export type { PruneOptions } from "./hooks.ts";
 
-/** What the hook reads of a step. */
+/** The fields of a step that the hook reads. */
 export interface Step {
   messages: ModelMessage[];
   model: LanguageModel;
-  /** The messages with which the run began; the AI SDK has them since 7. */
-  initialMessages?: ModelMessage[];
-  instructions?: Instructions | undefined;
+  /** The messages with which the run began. */
+  initialMessages: ModelMessage[];
+  instructions: Instructions | undefined;
 }
 
 /** Returns a function for prepareStep of generateText, streamText and ToolLoopAgent. */
@@ -28,14 +28,14 @@ export function pruneStep(
 ): (step: Step) => Promise<{ messages: ModelMessage[] }> {
   const translation = promptTranslation<ModelMessage>();
   // The next step begins with the messages that this one sends. Winnow decides on the whole messages, so
-  // that a run and the next one with the same history send the same beginning.
+  // that the next run, which begins with the whole history, sends the same beginning.
   const runs = new WeakMap<ModelMessage[], { whole: ModelMessage[]; sent: ModelMessage[] }>();
   return async ({ messages, model, initialMessages, instructions }) => {
-    const last = initialMessages && runs.get(initialMessages);
+    const last = runs.get(initialMessages);
     const goesOn = last?.sent.every((message, i) => message === messages[i]);
     const whole = goesOn ? [...last!.whole, ...messages.slice(last!.sent.length)] : messages;
     const sent = await prune(winnow, whole, translation, textOf(instructions), { model: nameOf(model), ...options });
-    if (initialMessages) runs.set(initialMessages, { whole, sent });
+    runs.set(initialMessages, { whole, sent });
     return { messages: sent };
   };
 }

@@ -1,9 +1,9 @@
-// What the hooks for frameworks share: a framework's messages go to Winnow as OpenAI's chat has them,
-// and its decisions go back onto the framework's own messages.
+// Shared code of the hooks for frameworks. It hands a framework's messages to Winnow as messages of
+// OpenAI's chat, and applies Winnow's decisions to the framework's own messages.
 
 import type { PruneMessages, ReportSent, Winnow } from "./winnow.ts";
 
-/** How messages are pruned before a request. */
+/** The settings of a hook. */
 export interface PruneOptions {
   /** The model that reads the messages, "provider/id". Default: the model of the request. */
   model?: string;
@@ -24,7 +24,7 @@ export interface ChatPart {
   [further: string]: unknown;
 }
 
-/** A message as OpenAI's chat has it. */
+/** A message of OpenAI's chat. */
 export interface ChatMessage {
   role: string;
   content: string | ChatPart[];
@@ -33,7 +33,7 @@ export interface ChatMessage {
   tool_call_id?: string;
 }
 
-/** How a framework's messages become chat messages, and how Winnow's decisions return to them. */
+/** Translates between a framework's messages and chat messages. */
 export interface Translation<M> {
   /** Returns the chat messages of a message; none if a chat has no place for it. */
   write(message: M): ChatMessage[];
@@ -55,8 +55,8 @@ interface Placed extends ChatMessage {
 export async function prune<M>(
   winnow: Winnow, messages: M[], translation: Translation<M>, instructions: string, options: PruneOptions,
 ): Promise<M[]> {
-  const written = messages.map((message) => translation.write(message));
-  const chat = paired(written.flatMap((list, winnow) => list.map((message) => ({ ...message, winnow }))));
+  const place = (message: M, winnow: number) => translation.write(message).map((one) => ({ ...one, winnow }));
+  const chat = paired(messages.flatMap(place));
   if (instructions) chat.unshift({ role: "system", content: instructions, winnow: -1 });
   try {
     const { model, besides, keep } = options;
@@ -66,8 +66,8 @@ export async function prune<M>(
     if (keep) request.keep = keep;
     const { messages: shown, from, sent } = await winnow.pruneMessages(request);
     options.onPruned?.(sent);
-    if (shown.length === chat.length && from.every((place) => place >= 0)) return messages;
-    return apply(messages, translation, written, chat, shown as (ChatMessage & Partial<Placed>)[], from);
+    if (shown.length === chat.length && from.every((at) => at >= 0)) return messages;
+    return apply(messages, translation, chat, shown as (ChatMessage & Partial<Placed>)[], from);
   } catch (error) {
     if (options.onError) options.onError(error);
     else process.emitWarning(`winnow left the messages as they are: ${(error as Error).message}`);
@@ -75,7 +75,7 @@ export async function prune<M>(
   }
 }
 
-/** Leaves out calls without results and results without calls: they have no place in a chat. */
+/** Removes calls without results and results without calls: Winnow refuses them. */
 function paired(chat: Placed[]): Placed[] {
   const answered = new Set<string>();
   let open = new Set<string>();
@@ -94,12 +94,11 @@ function paired(chat: Placed[]): Placed[] {
   });
 }
 
-/** Puts Winnow's decisions onto the framework's messages. */
+/** Applies Winnow's decisions to the framework's messages. */
 function apply<M>(
-  messages: M[], translation: Translation<M>, written: ChatMessage[][], chat: Placed[],
-  shown: (ChatMessage & Partial<Placed>)[], from: number[],
+  messages: M[], translation: Translation<M>, chat: Placed[], shown: (ChatMessage & Partial<Placed>)[], from: number[],
 ): M[] {
-  const handed = new Map<number, number>(); // how many chat messages Winnow was given of a message
+  const handed = new Map<number, number>(); // number of chat messages by message
   for (const { winnow } of chat) handed.set(winnow, (handed.get(winnow) ?? 0) + 1);
   const stays = new Map<number, { as: ChatMessage[]; same: number }>();
   shown.forEach((message, i) => {
@@ -109,11 +108,11 @@ function apply<M>(
     if (from[i]! >= 0) stay.same++;
     stays.set(message.winnow, stay);
   });
-  // Instructions always stay. A message without a place in the chat stays with the one before it.
+  // A message without chat messages stays if the one before it stays.
   const kept: boolean[] = [];
-  written.forEach((list, at) => {
+  messages.forEach((_, at) => {
     const follows = !handed.has(at) && (at === 0 || kept[at - 1]!);
-    kept.push(stays.has(at) || follows || list[0]?.role === "system");
+    kept.push(stays.has(at) || follows);
   });
   const sent: M[] = [];
   let next = 0;
@@ -138,14 +137,14 @@ export function textOf(content: string | ChatPart[]): string {
   return typeof content === "string" ? content : content.map((part) => part.text ?? "").join("");
 }
 
-/** Stands for an image or a file, which Winnow counts and never sees. */
+/** Returns a stand-in for an image or a file: Winnow counts it and needs no data. */
 export function attachment(mediaType: string): ChatPart {
   const data = `data:${mediaType};base64,`;
   if (mediaType.startsWith("image")) return { type: "image_url", image_url: { url: "data:image/png;base64," } };
   return { type: "file", file: { filename: "file", file_data: data } };
 }
 
-/** Returns the parts of a message with the texts that are shown of it. All other parts stay. */
+/** Returns the parts of a message with the shown texts. All other parts stay. */
 export function withTexts<P extends { type: string }>(
   parts: P[], write: (part: P) => ChatPart | undefined, content: string | ChatPart[],
 ): P[] {
@@ -159,7 +158,7 @@ export function withTexts<P extends { type: string }>(
   });
 }
 
-/** Returns a result of several parts as a chat has it: one text, and a stand-in for each attachment. */
+/** Returns the chat's form of a result with parts: one text, and a stand-in for each attachment. */
 export function resultOf<P extends { type: string }>(
   parts: P[], write: (part: P) => ChatPart | undefined,
 ): string | ChatPart[] {
@@ -169,14 +168,14 @@ export function resultOf<P extends { type: string }>(
   return others.length > 0 ? [{ type: "text", text }, ...others] : text;
 }
 
-/** Returns the parts of a result with the shown text in the place of its texts. All other parts stay. */
+/** Returns the parts of a result with the shown text in place of its texts. All other parts stay. */
 export function withResult<P extends { type: string }>(parts: P[], text: string): P[] {
   const first = parts.find((part) => part.type === "text");
   return parts.filter((part) => part.type !== "text" || part === first)
     .map((part) => (part === first ? { ...part, text } : part));
 }
 
-/** Returns the input of a call as a chat has it. */
+/** Returns the input of a call as JSON. */
 export function argumentsOf(input: unknown): string {
   return typeof input === "string" ? input : JSON.stringify(input ?? {});
 }
@@ -191,7 +190,7 @@ export function changedInputs(before: ChatMessage | undefined, shown: ChatMessag
   return changed;
 }
 
-/** A message of the AI SDK, or of the prompt that Mastra makes from its messages. */
+/** A message of the AI SDK or of Mastra's prompts. */
 interface PromptMessage {
   role: string;
   content: string | PromptPart[];
@@ -206,7 +205,6 @@ interface PromptPart {
   output?: PromptOutput;
   data?: unknown;
   mediaType?: string;
-  providerExecuted?: boolean;
 }
 
 interface PromptOutput {
@@ -232,7 +230,7 @@ function writePrompt({ role, content }: PromptMessage): ChatMessage[] {
   }
   const message: ChatMessage = { role, content: content.map(writePart).filter((part) => part !== undefined) };
   const reasoning = content.filter((part) => part.type === "reasoning").map((part) => part.text || "(encrypted)");
-  const calls = content.filter((part) => part.type === "tool-call" && !part.providerExecuted);
+  const calls = content.filter((part) => part.type === "tool-call");
   if (reasoning.length > 0) message.reasoning_content = reasoning.join("\n");
   if (calls.length > 0) {
     message.tool_calls = calls.map(({ toolCallId, toolName, input }) =>
@@ -241,7 +239,7 @@ function writePrompt({ role, content }: PromptMessage): ChatMessage[] {
   return [message];
 }
 
-/** Returns what a chat has of a part of a message: nothing of reasoning, calls and approvals. */
+/** Returns the chat's form of a part; undefined for reasoning, calls and approvals. */
 function writePart(part: PromptPart): ChatPart | undefined {
   switch (part.type) {
     case "text":
@@ -264,7 +262,7 @@ function outputOf({ type, value, reason }: PromptOutput): string | ChatPart[] {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-/** Returns what a chat has of a part of a result: a text, or a stand-in for an image or a file. */
+/** Returns the chat's form of a part of a result: a text, or a stand-in for an image or a file. */
 function writeResultPart(part: PromptPart): ChatPart | undefined {
   if (part.type === "text") return { type: "text", text: part.text ?? "" };
   if (part.type === "custom") return undefined;
@@ -279,8 +277,11 @@ function changePrompt(message: PromptMessage, shown: ChatMessage[]): PromptMessa
     return { ...message, content: content.map((part) => changeResult(part, results.get(part.toolCallId))) };
   }
   const inputs = changedInputs(writePrompt(message)[0], shown[0]);
-  return { ...message, content: withTexts(content, writePart, shown[0]!.content).map((part) =>
-    part.type === "tool-call" && inputs.has(part.toolCallId!) ? { ...part, input: inputs.get(part.toolCallId!) } : part) };
+  const texts = withTexts(content, writePart, shown[0]!.content);
+  return { ...message, content: texts.map((part) => {
+    const changed = part.type === "tool-call" && inputs.has(part.toolCallId!);
+    return changed ? { ...part, input: inputs.get(part.toolCallId!) } : part;
+  }) };
 }
 
 function changeResult(part: PromptPart, text: string | undefined): PromptPart {

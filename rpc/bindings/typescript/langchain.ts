@@ -1,5 +1,5 @@
-// A hook for LangChain.js (npm: langchain), 1 and newer: a middleware. Winnow decides before each call of
-// the model which messages are sent; the messages of the agent's state stay whole.
+// A hook for LangChain.js (npm: langchain), 1 and newer: a middleware. Winnow prunes the messages of
+// each call of the model; the messages of the agent's state stay whole.
 //
 //   const winnow = await Winnow.start();
 //   const agent = createAgent({ …, middleware: [createMiddleware(pruneModelCall(winnow))] });
@@ -11,7 +11,7 @@ import type { Winnow } from "./winnow.ts";
 
 export type { PruneOptions } from "./hooks.ts";
 
-/** What the hook reads of a request, and changes in it. */
+/** The fields of a request that the hook reads. It changes the messages. */
 export interface ModelCall {
   messages: BaseMessage[];
   model: object;
@@ -38,7 +38,7 @@ export function pruneModelCall(winnow: Winnow, options: PruneOptions = {}): Prun
   };
 }
 
-/** Returns the name of a model as far as it tells one. */
+/** Returns the name of a model, if it has one. */
 function nameOf(model: object): string | undefined {
   const { _defaultConfig, modelProvider, _llmType, model: id, modelName } = model as {
     _defaultConfig?: object; modelProvider?: string; _llmType?: () => string; model?: string; modelName?: string;
@@ -48,9 +48,11 @@ function nameOf(model: object): string | undefined {
   return id || modelName ? [provider, id || modelName].filter(Boolean).join("/") : undefined;
 }
 
-const roles: Record<string, string> = { human: "user", ai: "assistant", system: "system", developer: "system", tool: "tool" };
+const roles: Record<string, string> = {
+  human: "user", ai: "assistant", system: "system", developer: "system", tool: "tool",
+};
 
-/** A part of a message: one of LangChain's own, or of a provider. */
+/** A part of a message, in LangChain's form or a provider's. */
 interface Block {
   type: string;
   text?: string;
@@ -58,7 +60,7 @@ interface Block {
   [further: string]: unknown;
 }
 
-/** A new message has the class of one that is there, so that this file needs nothing of LangChain's. */
+/** A new message gets the class of an existing one, so that this file imports only types. */
 function translationOf(messages: BaseMessage[]): Translation<BaseMessage> {
   return {
     write,
@@ -76,7 +78,8 @@ function write(message: BaseMessage): ChatMessage[] {
   if (!role) return [];
   const content = message.content as string | Block[];
   if (role === "tool") return [{ role, tool_call_id: (message as ToolMessage).tool_call_id, content: result(content) }];
-  const written: ChatMessage = { role, content: typeof content === "string" ? content : content.map(part).filter((p) => p !== undefined) };
+  const parts = typeof content === "string" ? content : content.map(part).filter((p) => p !== undefined);
+  const written: ChatMessage = { role, content: parts };
   const reasoning = reasoningOf(message, content);
   if (reasoning) written.reasoning_content = reasoning;
   const calls = role === "assistant" ? ((message as AIMessage).tool_calls ?? []) : [];
@@ -96,7 +99,7 @@ function reasoningOf(message: BaseMessage, content: string | Block[]): string {
   return texts.join("\n");
 }
 
-/** Returns what a chat has of a part: nothing of reasoning and calls. */
+/** Returns the chat's form of a part; undefined for reasoning and calls. */
 function part(block: Block): ChatPart | undefined {
   if (block.type === "text") return { type: "text", text: block.text ?? "" };
   if (/thinking|reasoning|^(tool_use|tool_call|function_call|input_json_delta)/.test(block.type)) return undefined;
@@ -122,7 +125,7 @@ function change(message: BaseMessage, shown: ChatMessage[]): BaseMessage {
   return copy(message, { content: shows, ...(inputs.size > 0 ? withInputs(message as AIMessage, shows, inputs) : {}) });
 }
 
-/** Returns what an answer has of its calls, with inputs that changed: providers read different places. */
+/** Returns the fields of an answer that hold inputs of calls, with those that changed. */
 function withInputs(message: AIMessage, content: string | Block[], inputs: Map<string, unknown>): object {
   const changed = (id: unknown) => inputs.has(id as string);
   const calls = message.tool_calls?.map((call) => (changed(call.id) ? { ...call, args: inputs.get(call.id!) } : call));
@@ -132,7 +135,8 @@ function withInputs(message: AIMessage, content: string | Block[], inputs: Map<s
   });
   const raw = message.additional_kwargs.tool_calls?.map((call) => (changed(call.id)
     ? { ...call, function: { ...call.function, arguments: JSON.stringify(inputs.get(call.id)) } } : call));
-  return { content: blocks, tool_calls: calls, ...(raw ? { additional_kwargs: { ...message.additional_kwargs, tool_calls: raw } } : {}) };
+  const extra = raw ? { additional_kwargs: { ...message.additional_kwargs, tool_calls: raw } } : {};
+  return { content: blocks, tool_calls: calls, ...extra };
 }
 
 /** Returns a copy of a message with other fields, of the same class. */

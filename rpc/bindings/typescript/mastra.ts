@@ -1,10 +1,10 @@
-// A hook for Mastra (npm: @mastra/core), 1.71 and newer: an input processor. Winnow decides before each
-// request which messages are sent; the messages of the agent and of its memory stay whole.
+// A hook for Mastra (npm: @mastra/core), 1.71 and newer: an input processor. Winnow prunes the prompt
+// of each request; the messages of the agent and of its memory stay whole.
 //
 //   const winnow = await Winnow.start();
 //   const agent = new Agent({ …, inputProcessors: [pruneProcessor(winnow)] });
 //
-// Place it behind processors that change the prompt themselves.
+// Place it behind other processors that change prompts.
 
 import type { ProcessLLMRequestArgs, ProcessLLMRequestResult } from "@mastra/core/processors";
 import { promptTranslation, prune } from "./hooks.ts";

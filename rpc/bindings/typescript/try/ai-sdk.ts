@@ -7,7 +7,8 @@ import { ToolLoopAgent, generateText, isStepCount, streamText, tool } from "ai";
 import type { ModelMessage } from "ai";
 import { z } from "zod";
 import { pruneStep } from "../ai-sdk.ts";
-import { baseURL, descriptions, done, dot, look, model as id, options, prompts, protocol, read, system, winnow, write } from "./tools.ts";
+import { baseURL, descriptions, done, dot, look, model as id, options, prompts, protocol, read, system } from "./tools.ts";
+import { winnow, write } from "./tools.ts";
 
 const model = protocol !== "anthropic"
   ? createOpenAICompatible({ name: "openai", baseURL: `${baseURL}/v1`, apiKey: "any" })(id)
@@ -33,7 +34,8 @@ const tools = {
   }),
 };
 
-const common = { model, tools, instructions: system, stopWhen: isStepCount(1000), maxOutputTokens: 4000, maxRetries: 0 };
+const limits = { stopWhen: isStepCount(1000), maxOutputTokens: 4000, maxRetries: 0 };
+const common = { model, tools, instructions: system, ...limits };
 const prepareStep = pruneStep(winnow, options);
 const messages: ModelMessage[] = [];
 for (const [turn, prompt] of prompts.entries()) {

@@ -2,11 +2,12 @@
 
 import { ChatAnthropic } from "@langchain/anthropic";
 import { ChatOpenAI } from "@langchain/openai";
-import { createAgent, createMiddleware, tool } from "langchain";
+import { ToolMessage, createAgent, createMiddleware, tool } from "langchain";
 import type { BaseMessage } from "langchain";
 import { z } from "zod";
 import { pruneModelCall } from "../langchain.ts";
-import { baseURL, descriptions, done, dot, look, model as id, options, prompts, protocol, read, system, winnow, write } from "./tools.ts";
+import { baseURL, descriptions, done, dot, look, model as id, options, prompts, protocol, read, system } from "./tools.ts";
+import { winnow, write } from "./tools.ts";
 
 const model = protocol !== "anthropic"
   ? new ChatOpenAI({ model: id, apiKey: "any", maxRetries: 0, configuration: { baseURL: `${baseURL}/v1` } })
@@ -14,7 +15,9 @@ const model = protocol !== "anthropic"
 
 const tools = [
   tool(read, { name: "read", description: descriptions.read, schema: z.object({ path: z.string() }) }),
-  tool(write, { name: "write", description: descriptions.write, schema: z.object({ path: z.string(), content: z.string() }) }),
+  tool(write, {
+    name: "write", description: descriptions.write, schema: z.object({ path: z.string(), content: z.string() }),
+  }),
   tool((input: { page: string }) => {
     const [above, below] = look(input);
     return [
@@ -25,20 +28,21 @@ const tools = [
   }, { name: "look", description: descriptions.look, schema: z.object({ page: z.string() }) }),
 ];
 
-// The tool of a path that does not exist throws: its error is the result.
+// An error of a tool is its result.
 const errors = createMiddleware({
   name: "Errors",
   async wrapToolCall(request, handler) {
     try {
       return await handler(request);
     } catch (error) {
-      const { ToolMessage } = await import("langchain");
-      return new ToolMessage({ content: String(error), tool_call_id: request.toolCall.id!, name: request.toolCall.name, status: "error" });
+      const { id, name } = request.toolCall;
+      return new ToolMessage({ content: String(error), tool_call_id: id!, name, status: "error" });
     }
   },
 });
 
-const agent = createAgent({ model, tools, systemPrompt: system, middleware: [errors, createMiddleware(pruneModelCall(winnow, options))] });
+const middleware = [errors, createMiddleware(pruneModelCall(winnow, options))];
+const agent = createAgent({ model, tools, systemPrompt: system, middleware });
 let messages: BaseMessage[] = [];
 for (const prompt of prompts) {
   const input = { messages: [...messages, { role: "user", content: prompt }] } as Parameters<typeof agent.invoke>[0];

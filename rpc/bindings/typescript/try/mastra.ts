@@ -7,7 +7,8 @@ import type { MastraModelConfig } from "@mastra/core/llm";
 import { createTool } from "@mastra/core/tools";
 import { z } from "zod";
 import { pruneProcessor } from "../mastra.ts";
-import { baseURL, descriptions, done, dot, look, model as id, options, prompts, protocol, read, system, winnow, write } from "./tools.ts";
+import { baseURL, descriptions, done, dot, look, model as id, options, prompts, protocol, read, system } from "./tools.ts";
+import { winnow, write } from "./tools.ts";
 
 // Mastra's own types of the AI SDK's models are stricter than those of the newest providers.
 const model = (protocol !== "anthropic"
@@ -15,9 +16,14 @@ const model = (protocol !== "anthropic"
   : createAnthropic({ baseURL: `${baseURL}/v1`, apiKey: "any" })(id)) as unknown as MastraModelConfig;
 
 const tools = {
-  read: createTool({ id: "read", description: descriptions.read, inputSchema: z.object({ path: z.string() }), execute: read }),
+  read: createTool({
+    id: "read", description: descriptions.read, inputSchema: z.object({ path: z.string() }), execute: read,
+  }),
   write: createTool({
-    id: "write", description: descriptions.write, inputSchema: z.object({ path: z.string(), content: z.string() }), execute: write,
+    id: "write",
+    description: descriptions.write,
+    inputSchema: z.object({ path: z.string(), content: z.string() }),
+    execute: write,
   }),
   look: createTool({
     id: "look",
@@ -26,17 +32,19 @@ const tools = {
     execute: async (input: { page: string }) => look(input),
     toModelOutput: (output: unknown) => {
       const [above, below] = output as [string, string];
-      const value = [{ type: "text", text: above }, { type: "media", mediaType: "image/png", data: dot }, { type: "text", text: below }];
-      return { type: "content", value };
+      const image = { type: "media", mediaType: "image/png", data: dot };
+      return { type: "content", value: [{ type: "text", text: above }, image, { type: "text", text: below }] };
     },
   }),
 };
 
-const agent = new Agent({ id: "worker", name: "worker", instructions: system, model, tools, inputProcessors: [pruneProcessor(winnow, options)] });
+const inputProcessors = [pruneProcessor(winnow, options)];
+const agent = new Agent({ id: "worker", name: "worker", instructions: system, model, tools, inputProcessors });
+const limits = { maxSteps: 1000, modelSettings: { maxOutputTokens: 4000, maxRetries: 0 } };
 let messages: Parameters<typeof agent.generate>[0] = [];
 for (const prompt of prompts) {
   messages = [...(messages as object[]), { role: "user", content: prompt }] as typeof messages;
-  const result = await agent.generate(messages, { maxSteps: 1000, modelSettings: { maxOutputTokens: 4000, maxRetries: 0 } });
+  const result = await agent.generate(messages, limits);
   messages = result.messages as unknown as typeof messages; // all of them, as Mastra stores them
 }
 await done(messages);

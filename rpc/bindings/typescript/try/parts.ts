@@ -1,5 +1,5 @@
-// Messages with every kind of part go through each hook, with an engine that leaves out a result, an
-// input and the past. Whatever Winnow does not decide on must come back as it was, and in its place.
+// Messages with every kind of part go through the hooks. The engine is a fake that leaves out results,
+// an input and the past. All other parts must come back unchanged and in their places.
 
 import assert from "node:assert/strict";
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
@@ -57,7 +57,15 @@ const cached = { anthropic: { cacheControl: { type: "ephemeral" } } };
 const image = { type: "file", mediaType: "image/png", data: { type: "data", data: "iVBO" } } as const;
 const conversation: ModelMessage[] = [
   { role: "system", content: "Be brief." },
-  { role: "user", content: [{ type: "text", text: "Look." }, image, { type: "text", text: "And here." }, { type: "file", mediaType: "application/pdf", data: "JVBE", filename: "a.pdf" }] },
+  {
+    role: "user",
+    content: [
+      { type: "text", text: "Look." },
+      image,
+      { type: "text", text: "And here." },
+      { type: "file", mediaType: "application/pdf", data: "JVBE", filename: "a.pdf" },
+    ],
+  },
   {
     role: "assistant",
     content: [
@@ -77,8 +85,21 @@ const conversation: ModelMessage[] = [
   {
     role: "tool",
     content: [
-      { type: "tool-result", toolCallId: "a", toolName: "write", output: { type: "text", value: "done", providerOptions: cached }, providerOptions: cached },
-      { type: "tool-result", toolCallId: "b", toolName: "look", output: { type: "content", value: [{ type: "text", text: "above" }, image, { type: "text", text: "below" }, image] } },
+      {
+        type: "tool-result",
+        toolCallId: "a",
+        toolName: "write",
+        output: { type: "text", value: "done", providerOptions: cached },
+        providerOptions: cached,
+      },
+      {
+        type: "tool-result",
+        toolCallId: "b",
+        toolName: "look",
+        output: {
+          type: "content", value: [{ type: "text", text: "above" }, image, { type: "text", text: "below" }, image],
+        },
+      },
       { type: "tool-result", toolCallId: "c", toolName: "fail", output: { type: "error-json", value: { code: 1 } } },
       { type: "tool-result", toolCallId: "d", toolName: "table", output: { type: "json", value: { rows: [1, 2] } } },
       { type: "tool-result", toolCallId: "e", toolName: "remove", output: { type: "execution-denied", reason: "no" } },
@@ -100,8 +121,8 @@ const conversation: ModelMessage[] = [
 async function ofTheAISDK(decide: Decide): Promise<ModelMessage[]> {
   const before = structuredClone(conversation);
   const messages = [...conversation];
-  const step = { messages, initialMessages: messages, model: "anthropic/claude-sonnet-4-5", instructions: "You help." } as const;
-  const { messages: sent } = await pruneStep(engine(decide), failing)({ ...step, messages, initialMessages: messages });
+  const step = { messages, initialMessages: messages, model: "anthropic/claude-sonnet-4-5", instructions: "You help." };
+  const { messages: sent } = await pruneStep(engine(decide), failing)(step);
   assert.deepEqual(conversation, before, "the history was changed");
   return sent;
 }
@@ -124,7 +145,8 @@ const parts = (messages: ModelMessage[], at: number) => messages[at]!.content as
 assert.equal(parts(less, 4)[4], parts(conversation, 4)[4], "a denial stays");
 
 // The past is folded: instructions stay, and what follows is the same.
-assert.deepEqual(await ofTheAISDK(folds(3)), [conversation[0], { role: "user", content: [{ type: "text", text: "<summary>" }] }, ...conversation.slice(5)]);
+const summary = { role: "user", content: [{ type: "text", text: "<summary>" }] };
+assert.deepEqual(await ofTheAISDK(folds(3)), [conversation[0], summary, ...conversation.slice(5)]);
 // The approval stays with its call.
 assert.deepEqual((await ofTheAISDK(folds(9))).slice(2), conversation.slice(2));
 
@@ -133,8 +155,9 @@ assert.deepEqual((await ofTheAISDK(folds(9))).slice(2), conversation.slice(2));
   const given: number[] = [];
   const hook = pruneStep(engine((messages) => (given.push(messages.length), folds(1)(messages))), failing);
   const initialMessages = [...conversation];
-  const { messages } = await hook({ messages: initialMessages, initialMessages, model: "m" });
-  await hook({ messages: [...messages, { role: "user", content: "More." }], initialMessages, model: "m" });
+  const step = { initialMessages, model: "m", instructions: undefined };
+  const { messages } = await hook({ ...step, messages: initialMessages });
+  await hook({ ...step, messages: [...messages, { role: "user", content: "More." }] });
   assert.equal(given[1], given[0]! + 1);
 }
 
@@ -142,7 +165,10 @@ assert.deepEqual((await ofTheAISDK(folds(9))).slice(2), conversation.slice(2));
 {
   const odd: ModelMessage[] = [
     { role: "user", content: "a" },
-    { role: "tool", content: [{ type: "tool-result", toolCallId: "x", toolName: "t", output: { type: "text", value: "lost" } }] },
+    {
+      role: "tool",
+      content: [{ type: "tool-result", toolCallId: "x", toolName: "t", output: { type: "text", value: "lost" } }],
+    },
     { role: "assistant", content: [{ type: "tool-call", toolCallId: "y", toolName: "t", input: {} }] },
   ];
   const sent = await prune(engine((messages) => {
@@ -155,14 +181,20 @@ assert.deepEqual((await ofTheAISDK(folds(9))).slice(2), conversation.slice(2));
 // An engine that fails stops nobody.
 {
   const errors: unknown[] = [];
-  const failed = { pruneMessages: () => Promise.reject(new WinnowError({ code: 1, message: "gone" })) } as unknown as Winnow;
-  const { messages } = await pruneStep(failed, { onError: (error) => errors.push(error) })({ messages: conversation, model: "m" });
+  const gone = new WinnowError({ code: -32003, message: "gone", data: { code: "gone" } });
+  const failed = { pruneMessages: () => Promise.reject(gone) } as unknown as Winnow;
+  const step = { messages: conversation, initialMessages: conversation, model: "m", instructions: undefined };
+  const { messages } = await pruneStep(failed, { onError: (error) => errors.push(error) })(step);
   assert.equal(messages, conversation);
   assert.equal(errors.length, 1);
 }
 
 // The same of LangChain's messages.
-const blocks = [{ type: "text", text: "above" }, { type: "image_url", image_url: { url: "data:image/png;base64,iVBO" } }, { type: "text", text: "below" }];
+const blocks = [
+  { type: "text", text: "above" },
+  { type: "image_url", image_url: { url: "data:image/png;base64,iVBO" } },
+  { type: "text", text: "below" },
+];
 const state: BaseMessage[] = [
   new SystemMessage("Be brief."),
   new HumanMessage({ content: blocks, id: "h1" }),
@@ -173,8 +205,13 @@ const state: BaseMessage[] = [
       { type: "tool_use", id: "a", name: "write", input: { text: "long" } },
       { type: "tool_use", id: "b", name: "look", input: {} },
     ],
-    tool_calls: [{ id: "a", name: "write", args: { text: "long" }, type: "tool_call" }, { id: "b", name: "look", args: {}, type: "tool_call" }],
-    additional_kwargs: { tool_calls: [{ id: "a", type: "function", function: { name: "write", arguments: '{"text":"long"}' } }] },
+    tool_calls: [
+      { id: "a", name: "write", args: { text: "long" }, type: "tool_call" },
+      { id: "b", name: "look", args: {}, type: "tool_call" },
+    ],
+    additional_kwargs: {
+      tool_calls: [{ id: "a", type: "function", function: { name: "write", arguments: '{"text":"long"}' } }],
+    },
     response_metadata: { model: "m" },
     id: "a1",
   }),
@@ -200,11 +237,14 @@ async function ofLangChain(decide: Decide): Promise<BaseMessage[]> {
   const was = state[2] as AIMessage;
   assert.ok(answer instanceof AIMessage && first instanceof ToolMessage);
   assert.deepEqual(answer.tool_calls!.map((c) => c.args), [{ text: "[left out]" }, {}]);
-  assert.deepEqual((answer.content as object[])[2], { type: "tool_use", id: "a", name: "write", input: { text: "[left out]" } });
+  const block = { type: "tool_use", id: "a", name: "write", input: { text: "[left out]" } };
+  assert.deepEqual((answer.content as object[])[2], block);
   [0, 1, 3].forEach((i) => assert.equal(answer.content[i], was.content[i]));
   assert.equal(answer.additional_kwargs.tool_calls![0]!.function.arguments, '{"text":"[left out]"}');
   assert.deepEqual([answer.id, answer.response_metadata], ["a1", { model: "m" }]);
-  assert.deepEqual([first.content, first.status, first.artifact, first.id, first.tool_call_id, first.name], ["[a left out]", "error", { raw: 1 }, "t1", "a", "write"]);
+  const { content, status, artifact, id, tool_call_id, name } = first;
+  const want = { content: "[a left out]", status: "error", artifact: { raw: 1 }, id: "t1", tool_call_id: "a", name: "write" };
+  assert.deepEqual({ content, status, artifact, id, tool_call_id, name }, want);
   assert.deepEqual(second.content, [{ type: "text", text: "[b left out]" }, blocks[1]]);
 }
 {

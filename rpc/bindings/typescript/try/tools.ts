@@ -1,11 +1,11 @@
-// What the programs share: the tools that their agents use on the files of the current folder, and the
-// place where they print the history that their framework keeps.
+// Shared code of the programs: tools for the files of the current folder, the engine, and the end, where
+// a program prints its framework's history.
 
 import { readFile, writeFile } from "node:fs/promises";
 import { Winnow } from "../winnow.ts";
 import type { ReportSent } from "../winnow.ts";
 
-/** What the provider is asked with: node PROGRAM PROTOCOL MODEL PROMPT… */
+/** The arguments: node PROGRAM PROTOCOL MODEL PROMPT… */
 export const [protocol, model, ...prompts] = process.argv.slice(2) as [string, string, ...string[]];
 export const baseURL = process.env["BASE_URL"]!;
 export const system = "You work on the files of the current folder.";
@@ -33,7 +33,7 @@ export function look({ page }: { page: string }): [string, string] {
 }
 
 export const winnow = await Winnow.start();
-/** Set onError to what fails the program: a hook that gives up must not go unnoticed here. */
+/** An error of Winnow's fails the program: elsewhere the hook would send all messages and go on. */
 export const options = {
   onError(error: unknown) {
     console.error(error);
