@@ -12,11 +12,14 @@ buildd: ## build ./winnowd, the server of a team
 dist: build ## dist/winnow-VERSION-OS-ARCH.tar.gz: the program, man pages, completions for shells
 	go run ./internal/manual ./winnow dist
 
+# The hooks import types of frameworks. make bindings checks them against these; here they are only compiled.
+tsc := --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --verbatimModuleSyntax --target es2022 --module nodenext \
+  --types node --rewriteRelativeImportExtensions --declaration
+
 packages: ## build/packages: what npm and pip install, from the programs in build/release; needs Node
-	rm -rf build/typescript && mkdir -p build/typescript && cp rpc/bindings/typescript/winnow.ts build/typescript && \
+	rm -rf build/typescript && mkdir -p build/typescript && cp rpc/bindings/typescript/*.ts build/typescript && \
 	  cd build/typescript && echo '{"type": "module"}' >package.json && npm install --silent --no-audit --no-fund typescript@7.0.2 @types/node@20 && \
-	  node_modules/.bin/tsc --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --verbatimModuleSyntax --target es2022 \
-	    --module nodenext --types node --declaration winnow.ts
+	  node_modules/.bin/tsc $(tsc) winnow.ts hooks.ts && node_modules/.bin/tsc $(tsc) --noCheck ai-sdk.ts mastra.ts langchain.ts
 	go run ./internal/packages build build/release build/typescript build/packages
 
 release-check: ## everything that a tag publishes, built, installed and tried, and published nowhere; needs Node, Python, curl
@@ -136,7 +139,10 @@ trajectories: ## replay runs of mini-swe-agent (.traj.json) in FOLDER: their bil
 fidelity: ## which constraints of published sets (COMPINT, compaction-conformance-kit) in FOLDER stand after one fold and five: a table
 	go test ./internal/folds -run publishedConstraints -count=1 -v -fidelity $(abspath $(FOLDER))
 
+bindings: ## the hooks for frameworks of other languages, in the newest of each, against the scripted provider; needs Node
+	internal/bindings/run.sh
+
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd internal/interop/sdk && go vet ./... && go test ./...
 
-.PHONY: packages release-check quality site trajectories fidelity buildd dist race race-short pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas previous load soak properties interop forecast
+.PHONY: packages release-check quality site trajectories fidelity buildd dist race race-short pictures gateway-bench replicas-bench scale-bench judges bindings adapters help build test check size bench fuzz fuzz-table torture siege replicas previous load soak properties interop forecast

@@ -89,6 +89,9 @@ npmed() {
     const winnow = await Winnow.start({ command: undefined });
     const { session } = await winnow.create({});
     if (!session) throw new Error("no session");
+    for (const [name, hook] of [["ai-sdk", "pruneStep"], ["mastra", "pruneProcessor"], ["langchain", "pruneModelCall"]]) {
+      (await import("@winnowhq/winnow/" + name))[hook](winnow);
+    }
     await winnow.close();'
 }
 platform=linux-$([ "$arch" = amd64 ] && echo x64 || echo "$arch")

@@ -13,6 +13,13 @@ import (
 // scope is that of the packages on npm.
 const scope = "@winnowhq/"
 
+// hooks are the entry points for frameworks, each with the packages that it imports types of.
+var hooks = map[string]map[string]string{
+	"ai-sdk":    {"ai": ">=7"},
+	"mastra":    {"@mastra/core": ">=1.71"},
+	"langchain": {"langchain": ">=1", "@langchain/core": ">=1"},
+}
+
 // nodes are platforms as Node names them.
 var nodes = map[string]string{"linux": "linux", "darwin": "darwin", "windows": "win32", "amd64": "x64", "arm64": "arm64"}
 
@@ -30,6 +37,8 @@ type manifest struct {
 	Bin         map[string]string `json:"bin,omitempty"`
 	Exports     map[string]any    `json:"exports,omitempty"`
 	Optional    map[string]string `json:"optionalDependencies,omitempty"`
+	Peers       map[string]string `json:"peerDependencies,omitempty"`
+	PeersMeta   map[string]any    `json:"peerDependenciesMeta,omitempty"`
 	Keywords    []string          `json:"keywords,omitempty"`
 	Pi          map[string]any    `json:"pi,omitempty"`
 }
@@ -51,7 +60,6 @@ func npm(version string, programs []program, typescript, out string) error {
 	}
 	m := manifestOf("winnow", version, "Keeps a coding agent's session inside its context window, and its bill down.")
 	m.Type, m.Engines, m.Bin = "module", map[string]string{"node": ">=20"}, map[string]string{"winnow": "bin/winnow.js"}
-	m.Exports = map[string]any{".": map[string]string{"types": "./winnow.d.ts", "default": "./winnow.js"}}
 	m.Optional = map[string]string{}
 	for _, p := range programs {
 		platform := nodes[p.OS] + "-" + nodes[p.Arch]
@@ -62,10 +70,10 @@ func npm(version string, programs []program, typescript, out string) error {
 			return err
 		}
 	}
+	paths := map[string]string{"README.md": "README.md", "bin/winnow.js": "internal/packages/winnow.js"}
+	m.module(paths, typescript)
 	files := []file{license}
-	for name, path := range map[string]string{"README.md": "README.md", "bin/winnow.js": "internal/packages/winnow.js",
-		"winnow.js":   filepath.Join(typescript, "winnow.js"),
-		"winnow.d.ts": filepath.Join(typescript, "winnow.d.ts")} {
+	for name, path := range paths {
 		f, err := source(name, path)
 		if err != nil {
 			return err
@@ -77,6 +85,27 @@ func npm(version string, programs []program, typescript, out string) error {
 		return err
 	}
 	return plugins(version, license, out)
+}
+
+// module adds the client and the hooks for frameworks, which are optional.
+func (m *manifest) module(paths map[string]string, typescript string) {
+	m.Exports, m.Peers, m.PeersMeta = map[string]any{}, map[string]string{}, map[string]any{}
+	entry := func(path, name string) {
+		if path != "" {
+			m.Exports[path] = map[string]string{"types": "./" + name + ".d.ts", "default": "./" + name + ".js"}
+		}
+		for _, file := range []string{name + ".js", name + ".d.ts"} {
+			paths[file] = filepath.Join(typescript, file)
+		}
+	}
+	entry(".", "winnow")
+	entry("", "hooks") // shared by the hooks
+	for name, frameworks := range hooks {
+		entry("./"+name, name)
+		for framework, versions := range frameworks {
+			m.Peers[framework], m.PeersMeta[framework] = versions, map[string]bool{"optional": true}
+		}
+	}
 }
 
 // plugins writes those of OpenCode and pi: what winnow install writes, as a package.

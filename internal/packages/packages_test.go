@@ -62,8 +62,10 @@ func TestBuild(t *testing.T) {
 	}
 	write(t, filepath.Join(folder, "artifacts.json"), string(list))
 	write(t, filepath.Join(folder, "metadata.json"), `{"version": "1.2.3-rc.1"}`)
-	write(t, filepath.Join(folder, "winnow.js"), "export const winnow = 1;")
-	write(t, filepath.Join(folder, "winnow.d.ts"), "export const winnow: number;")
+	for _, name := range []string{"winnow", "hooks", "ai-sdk", "mastra", "langchain"} {
+		write(t, filepath.Join(folder, name+".js"), "export const winnow = 1;")
+		write(t, filepath.Join(folder, name+".d.ts"), "export const winnow: number;")
+	}
 	out := filepath.Join(folder, "out")
 	if err := build(folder, folder, out); err != nil {
 		t.Fatal(err)
@@ -82,6 +84,24 @@ func TestBuild(t *testing.T) {
 	}
 	if !slices.Contains(names, "package/bin/winnow.js 755") || files["package/winnow.d.ts"] == "" {
 		t.Errorf("it has %q", names)
+	}
+	for path, entry := range m.Exports {
+		for kind, name := range entry.(map[string]any) {
+			if files["package/"+strings.TrimPrefix(name.(string), "./")] == "" {
+				t.Errorf("%s: there is no %s for %s", path, name, kind)
+			}
+		}
+	}
+	if len(m.Exports) != 4 || m.Exports["./ai-sdk"] == nil || files["package/hooks.js"] == "" {
+		t.Errorf("it exports %v", m.Exports)
+	}
+	for framework := range m.Peers {
+		if meta, _ := m.PeersMeta[framework].(map[string]any); meta["optional"] != true {
+			t.Errorf("%s is wanted", framework)
+		}
+	}
+	if len(m.Peers) != 4 {
+		t.Errorf("its frameworks are %v", m.Peers)
 	}
 	for _, plugin := range []string{"opencode", "pi"} {
 		files, _ := untar(t, filepath.Join(out, "npm", "winnowhq-"+plugin+"-1.2.3-rc.1.tgz"))
