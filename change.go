@@ -188,13 +188,6 @@ func (l *live) appended(m *session.Message) {
 	}
 }
 
-// emitSpent publishes what was spent, once it is in the store.
-func (e *Engine) emitSpent(id string, spent []store.Spend) {
-	for _, s := range spent {
-		e.emit(id, Event{Type: UsageRecorded, Usage: &s.Usage, Kind: s.Kind, Cost: s.Cost})
-	}
-}
-
 // apply writes a change that was decided on the state at hand, and brings what is at hand up to
 // date. ErrConflict is returned as it is, after the session was read again.
 func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) error {
@@ -357,4 +350,36 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 		return nil, err
 	}
 	return receipt, nil
+}
+
+func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.Millis, trigger string,
+	replaced ...rule.Elision) *pivot.Receipt {
+	window := l.window()
+	before := l.look().Tokens()
+	after := l.tokens(window, l.state.Ledger.Without(keysOf(replaced)...).With(committed...))
+	usable := l.policy.Budget.Usable(l.model)
+	rewrites := l.rewrites(store.Change{Commit: committed, Restore: keysOf(replaced)})
+	r := &pivot.Receipt{
+		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Pruning, Time: now, Policy: l.policy.Name,
+		Trigger:        trigger,
+		MessagesBefore: len(window), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after,
+		Committed: committed, Replaced: replaced, Saved: before - after,
+		Rewritten: rewrites.rewritten, Log: len(l.log),
+	}
+	s := e.current(l)
+	r.Money = s.Money(pivot.Change{Before: before, After: after, Rewritten: rewrites.rewritten}, nil)
+	r.Scale = s.Learned()
+	if !usable.Unlimited {
+		r.Usable = usable.Threshold
+	}
+	r.Undo = "winnow undo " + l.id + " " + r.ID
+	return r
+}
+
+func keysOf(elisions []rule.Elision) []rule.Key {
+	keys := make([]rule.Key, len(elisions))
+	for i, el := range elisions {
+		keys[i] = el.Key()
+	}
+	return keys
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 )
 
 // identity gives pivots their ids and their time.
@@ -209,5 +210,12 @@ func (s *Subscription) rest(e Event) {
 	} else if e.Type == Compacted || e.Type == CompactionFailed {
 		delete(s.pending, e.SessionID)
 		s.dropped.Add(1)
+	}
+}
+
+// emitSpent publishes what was spent, once it is in the store.
+func (e *Engine) emitSpent(id string, spent []store.Spend) {
+	for _, s := range spent {
+		e.emit(id, Event{Type: UsageRecorded, Usage: &s.Usage, Kind: s.Kind, Cost: s.Cost})
 	}
 }

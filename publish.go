@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/plan/pivot"
-	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -195,35 +194,3 @@ func notRecorded(failed, err error) error {
 // under load needs more than the milliseconds of a commit, and what is not recorded is missing from
 // the bill.
 const stopping = 2 * time.Second
-
-func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.Millis, trigger string,
-	replaced ...rule.Elision) *pivot.Receipt {
-	window := l.window()
-	before := l.look().Tokens()
-	after := l.tokens(window, l.state.Ledger.Without(keysOf(replaced)...).With(committed...))
-	usable := l.policy.Budget.Usable(l.model)
-	rewrites := l.rewrites(store.Change{Commit: committed, Restore: keysOf(replaced)})
-	r := &pivot.Receipt{
-		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Pruning, Time: now, Policy: l.policy.Name,
-		Trigger:        trigger,
-		MessagesBefore: len(window), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after,
-		Committed: committed, Replaced: replaced, Saved: before - after,
-		Rewritten: rewrites.rewritten, Log: len(l.log),
-	}
-	s := e.current(l)
-	r.Money = s.Money(pivot.Change{Before: before, After: after, Rewritten: rewrites.rewritten}, nil)
-	r.Scale = s.Learned()
-	if !usable.Unlimited {
-		r.Usable = usable.Threshold
-	}
-	r.Undo = "winnow undo " + l.id + " " + r.ID
-	return r
-}
-
-func keysOf(elisions []rule.Elision) []rule.Key {
-	keys := make([]rule.Key, len(elisions))
-	for i, el := range elisions {
-		keys[i] = el.Key()
-	}
-	return keys
-}
