@@ -77,7 +77,8 @@ func (l *Loaded) environment(environ []string) error {
 			}
 			l.Origins[key] = name
 		case name == "WINNOW_HOOK", name == "WINNOW_COMMAND", // set by hooks and by an agent's bash
-			name == "WINNOW_STORE": // where the store is
+			name == "WINNOW_STORE",   // where the store is
+			name == "WINNOW_PROGRAM": // where a client of the engine finds the program
 		case serviceLink.MatchString(pair):
 			l.Links = append(l.Links, name)
 		case strings.HasPrefix(name, "WINNOW_"):

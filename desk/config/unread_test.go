@@ -132,7 +132,7 @@ func TestDocument_namesTheVariables(t *testing.T) {
 			t.Errorf("the page names %s, which sets nothing", name)
 		}
 	}
-	if _, err := Load(Sources{Environ: []string{"WINNOW_STORE=elsewhere.db"}}); err != nil {
+	if _, err := Load(Sources{Environ: []string{"WINNOW_STORE=elsewhere.db", "WINNOW_PROGRAM=/opt/winnow"}}); err != nil {
 		t.Error(err)
 	}
 	if named < 3 {
