@@ -46,6 +46,10 @@ race-short: ## the race detector where goroutines meet, as CI runs it; several t
 adapters: ## the adapters for frameworks of Go, each a module of its own
 	@for a in gateway/adapters/*/; do (cd $$a && go vet ./... && go test -vet=off ./...) || exit 1; done
 
+.PHONY: bindings-python
+bindings-python: ## the hooks for Python frameworks, with agents of the newest of each from PyPI; or of BINDINGS_PYTHONPATH, folders of sources
+	rpc/testdata/hooks/run.sh
+
 size: ## how large the program is: lines, packages, names, dependencies, bytes
 	@go run ./internal/size
 

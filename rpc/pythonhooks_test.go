@@ -146,7 +146,7 @@ func judgeRequests(t *testing.T, provider *llmtest.Server) {
 		if i > 0 && r.Prompt < records[i-1].Prompt {
 			smaller++
 		}
-		if r.Contains("left out") {
+		if r.Contains(" lines left out]") {
 			pruned++
 		}
 		if r.Contains("<conversation-summary>") {

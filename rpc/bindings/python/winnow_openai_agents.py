@@ -39,10 +39,13 @@ class PrunedInput:
         decisions = await self.pruner.decide_async(
             cast("List[Entry]", items), model=_model(data.agent), besides=tokens(said.instructions, tools)
         )
-        if decisions:
-            kept = [items[at] if shown is None else cast("TResponseInputItem", shown) for at, shown in decisions]
-            return type(said)(input=kept, instructions=said.instructions)
-        return said
+        if decisions is None:
+            return said
+        sent = [
+            cast("TResponseInputItem", shown) if shown and (at < 0 or "call_id" in shown) else items[at]
+            for at, shown in decisions
+        ]
+        return type(said)(input=sent, instructions=said.instructions)
 
 
 def _model(agent: Agent[Any]) -> Optional[str]:

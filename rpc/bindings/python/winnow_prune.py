@@ -14,7 +14,7 @@ import asyncio
 import json
 import logging
 import threading
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, cast
 
 from winnow import PrunedMessages, Winnow, WinnowError
 
@@ -172,5 +172,5 @@ def _contains(value: Any, text: str) -> bool:
     if isinstance(value, str):
         return text in value
     if isinstance(value, dict):
-        value = list(value.values())  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    return isinstance(value, list) and any(_contains(v, text) for v in value)  # pyright: ignore[reportUnknownVariableType]
+        return any(_contains(v, text) for v in cast(Entry, value).values())
+    return isinstance(value, list) and any(_contains(v, text) for v in cast("List[Any]", value))

@@ -64,7 +64,7 @@ class PrunedHistory(AbstractCapability[Any]):
             [tool.name, tool.description, tool.parameters_json_schema]
             for tool in [*asked.function_tools, *asked.output_tools]
         ]
-        instructions = next((m.instructions for m in reversed(request_context.messages) if _instructs(m)), None)
+        instructions = [m.instructions for m in request_context.messages if isinstance(m, ModelRequest)][-1:]
         pruned = copy.copy(request_context)
         pruned.messages = await self.prune(
             request_context.messages, model=_model(request_context.model), besides=tokens(instructions, tools)
@@ -90,10 +90,6 @@ class PrunedHistory(AbstractCapability[Any]):
                     origins.append((i, j))
         decisions = await self.pruner.decide_async(entries, model=model, besides=besides, keep=keep)
         return _applied(messages, origins, decisions) if decisions else messages
-
-
-def _instructs(message: ModelMessage) -> bool:
-    return isinstance(message, ModelRequest) and message.instructions is not None
 
 
 def _model(model: Model) -> str:

@@ -20,7 +20,20 @@ def hash_of(name: str, number: int, line: int) -> int:
     return (len(name) * 31 + number * 7919 + line * 104729) % 1000003
 
 
-def report(results: "dict[str, str]", calls: "dict[str, str]", unchanged: bool) -> None:
+def check_chat(messages: "list", sent: "list") -> None:
+    """Messages that stay are the very same objects; a changed one is a result whose text alone is
+    another one. Nothing was folded."""
+    changed = [(a, b) for a, b in zip(messages, sent, strict=True) if a is not b]
+    assert changed and len(changed) < len(messages) / 2, (len(changed), len(messages))
+    for a, b in changed:
+        before, after = a.model_dump(), b.model_dump()
+        differ = [name for name in before if before[name] != after[name]]
+        assert type(a) is type(b) and differ in (["content"], ["blocks"]), (differ, b)
+        assert len(str(b.content)) < len(str(a.content)), b
+
+
+def report(results: "dict[str, str]", calls: "dict", unchanged: bool) -> None:
     """Prints whether the framework's history has each result as the tool returned it."""
-    wrong = [id for id, args in calls.items() if results.get(id) != read(**json.loads(args))]
+    given = {id: json.loads(args) if isinstance(args, str) else args for id, args in calls.items()}
+    wrong = [id for id, args in given.items() if results.get(id) != read(**args)]
     print(json.dumps({"calls": len(calls), "wrong": wrong, "unchanged": unchanged}))
