@@ -50,7 +50,10 @@ class PrunedInput:
 
 def _model(agent: Agent[Any]) -> Optional[str]:
     """The model of an agent as "provider/id". The SDK's own prefixes are no providers."""
-    name = agent.model if isinstance(agent.model, str) else getattr(agent.model, "model", None)
+    from agents.models import get_default_model
+
+    model = agent.model or get_default_model()
+    name = model if isinstance(model, str) else getattr(model, "model", None)
     if not isinstance(name, str):
         return None
     for prefix in ("litellm/", "any-llm/"):

@@ -49,6 +49,8 @@ class Pruner:
         self.model = model
         self.keep = keep
         self._winnow = winnow
+        self._given = winnow is not None
+        self._ran = False
         self._starting = threading.Lock()
 
     def decide(
@@ -62,14 +64,20 @@ class Pruner:
         """The messages to send, in their order; None if all are sent unchanged.
 
         besides is the size in tokens of the system prompt and the tools, where they are not in the
-        messages. An engine that fails is logged as a warning, and costs no request: all is sent.
+        messages. An engine that cannot be started the first time is an error. A later failure is logged
+        as a warning, and all is sent.
         """
         if not messages:
             return None
-        winnow = self._client()
         try:
+            winnow = self._client()
+            self._ran = True
             pruned = winnow.prune_messages(messages, self.model or model, besides, self.keep or keep)
         except WinnowError as error:
+            if not self._ran:
+                raise
+            if error.code == "gone" and not self._given:
+                self.close()
             _log.warning("the messages are sent unpruned: %s", error)
             return None
         decisions = _matched(messages, pruned)
@@ -123,38 +131,34 @@ def tokens(*values: Any) -> int:
 
 
 def _matched(messages: Sequence[Entry], pruned: PrunedMessages) -> List[Decision]:
-    """Finds the message of each changed one: by the id of its call, else by its role. Ids may repeat,
-    so the search begins behind the last match and ends at the next unchanged message."""
+    """Finds the message of each one that is sent. The search runs backwards, because a summary stands
+    for the oldest messages: those behind it may repeat their words and the ids of their calls."""
     summary = pruned["sent"]["summary"]
-    ends = _ends(pruned["from"], len(messages))
     decisions: List[Decision] = []
-    next = 0
-    for shown, at, end in zip(pruned["messages"], pruned["from"], ends):
-        if at >= 0:
-            decisions.append(Decision(at, None))
-        elif summary and _contains(shown, summary):
+    end = len(messages)
+    for shown, place, floor in reversed(list(zip(pruned["messages"], pruned["from"], _floors(pruned["from"])))):
+        at = -1
+        if place >= 0 or not (summary and _contains(shown, summary)):
+            like = messages[place] if place >= 0 else shown
+            at = end - 1
+            while at >= floor and not (messages[at] == like if place >= 0 else _key(messages[at]) == _key(like)):
+                at -= 1
+        if at < floor:
             decisions.append(Decision(-1, shown))
             continue
-        else:
-            key = _key(shown)
-            at = next
-            while at < end and _key(messages[at]) != key:
-                at += 1
-            if at == end:
-                decisions.append(Decision(-1, shown))
-                continue
-            decisions.append(Decision(at, shown))
-        next = at + 1
-    return decisions
+        decisions.append(Decision(at, None if place >= 0 else shown))
+        end = at
+    return decisions[::-1]
 
 
-def _ends(places: Sequence[int], end: int) -> List[int]:
-    """For each place, that of the next unchanged message."""
-    ends: List[int] = []
-    for at in reversed(places):
-        ends.append(end)
-        end = at if at >= 0 else end
-    return ends[::-1]
+def _floors(places: Sequence[int]) -> List[int]:
+    """For each message that is sent, the first place at which it may have stood."""
+    floors: List[int] = []
+    floor = 0
+    for place in places:
+        floor = max(floor, place)
+        floors.append(floor)
+    return floors
 
 
 def _key(entry: Entry) -> Tuple[Any, ...]:
