@@ -52,7 +52,7 @@ for turns in (2, 3, 3, 1, 1, 1):
     decided = pruner.decide(turn * turns)
     print(decided and [(at, shown and ("summary" if shown == summary else shown["content"])) for at, shown in decided])
 winnow.close()
-print(pruner.decide([]))
+print(pruner.decide([]), pruner.decide([{"role": "user", "content": {1, 2}}]))
 os.environ["PATH"], os.environ["WINNOW_PROGRAM"] = "", ""
 try:
     Pruner().decide(turn)
@@ -75,7 +75,7 @@ func TestPython_decisions(t *testing.T) {
 None
 None
 None
-None
+None None
 missing
 `
 	if err != nil || string(said) != want {

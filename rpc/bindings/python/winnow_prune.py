@@ -1,11 +1,12 @@
 """Messages of a framework, pruned before each request: the part that all hooks share.
 
 winnow_pydantic_ai, winnow_openai_agents, winnow_langchain and winnow_llama_index use it. For another
-framework, write its messages as those of OpenAI's Chat Completions, and apply each Decision:
+framework, write its messages as those of OpenAI's Chat Completions, and apply the decisions:
 
     pruner = Pruner(model="openai/gpt-5.2")
-    for at, shown in pruner.decide(messages):
-        ...
+    decisions = pruner.decide(messages)
+    if decisions is not None:
+        messages = [messages[at] if shown is None else shown for at, shown in decisions]
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ class Pruner:
         """The messages to send, in their order; None if all are sent unchanged.
 
         besides is the size in tokens of the system prompt and the tools, where they are not in the
-        messages. An engine that cannot be started the first time is an error. A later failure is logged
-        as a warning, and all is sent.
+        messages. An engine that cannot be started the first time is an error. Any other failure is
+        logged as a warning, and all is sent.
         """
         if not messages:
             return None
@@ -73,10 +74,10 @@ class Pruner:
             winnow = self._client()
             self._ran = True
             pruned = winnow.prune_messages(messages, self.model or model, besides, self.keep or keep)
-        except WinnowError as error:
+        except (WinnowError, TypeError, ValueError) as error:  # the latter: a message is not JSON
             if not self._ran:
                 raise
-            if error.code == "gone" and not self._given:
+            if isinstance(error, WinnowError) and error.code == "gone" and not self._given:
                 self.close()
             _log.warning("the messages are sent unpruned: %s", error)
             return None
