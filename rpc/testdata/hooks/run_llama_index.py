@@ -26,7 +26,8 @@ async def main():
             if block.block_type == "tool_call":
                 calls[block.tool_call_id] = block.tool_kwargs
         for call in kwargs.get("tool_calls") or ():
-            calls[call.id] = call.function.arguments
+            held = call if isinstance(call, dict) else call.model_dump()
+            calls[held["id"]] = held["function"]["arguments"]
         if message.role == "tool":
             results[kwargs["tool_call_id"]] = message.content
     report(results, calls, unchanged)
