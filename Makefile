@@ -139,8 +139,9 @@ trajectories: ## replay runs of mini-swe-agent (.traj.json) in FOLDER: their bil
 fidelity: ## which constraints of published sets (COMPINT, compaction-conformance-kit) in FOLDER stand after one fold and five: a table
 	go test ./internal/folds -run publishedConstraints -count=1 -v -fidelity $(abspath $(FOLDER))
 
-bindings: ## the hooks for frameworks of other languages, in the newest of each, against the scripted provider; needs Node
+bindings: ## the hooks for frameworks of other languages, in the newest of each, against the scripted provider; needs Node and Python with PyPI, or BINDINGS_PYTHONPATH: folders of sources
 	internal/bindings/run.sh
+	rpc/testdata/hooks/run.sh
 
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd internal/interop/sdk && go vet ./... && go test ./...

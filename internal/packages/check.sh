@@ -121,8 +121,10 @@ pipped() {
   ln -s env/bin/winnow winnow
   PATH=/usr/bin:/bin env/bin/python -c '
 from winnow import Winnow
+from winnow_prune import Pruner
 with Winnow() as winnow:
-    assert winnow.create()["session"]'
+    assert winnow.create()["session"]
+    assert Pruner(winnow=winnow).decide([{"role": "user", "content": "Hello."}]) is None'
 }
 wheel=$(ls "$root"/build/packages/python/*manylinux*"$(uname -m)"*.whl)
 try wheel "$wheel" pipped "$wheel"

@@ -133,9 +133,17 @@ func TestBuild(t *testing.T) {
 			record = string(text)
 		}
 	}
+	names = nil
 	for _, f := range z.File {
+		names = append(names, f.Name)
 		if !strings.Contains(record, f.Name+",") {
 			t.Errorf("RECORD lacks %s", f.Name)
+		}
+	}
+	for _, module := range []string{"winnow/__init__.py", "winnow_prune.py", "winnow_pydantic_ai.py",
+		"winnow_openai_agents.py", "winnow_langchain.py", "winnow_llama_index.py"} {
+		if !slices.Contains(names, module) {
+			t.Errorf("the wheel lacks %s", module)
 		}
 	}
 }

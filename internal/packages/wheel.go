@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -34,8 +35,20 @@ func wheels(version string, programs []program, out string) error {
 	if err != nil {
 		return err
 	}
+	hooks, err := filepath.Glob("rpc/bindings/python/winnow_*.py")
+	if err != nil {
+		return err
+	}
+	files := []file{client, {name: "winnow/py.typed"}}
+	for _, path := range hooks {
+		hook, err := source(filepath.Base(path), path)
+		if err != nil {
+			return err
+		}
+		files = append(files, hook)
+	}
 	for _, p := range programs {
-		if err := wheel(pep(version), p, []file{client, {name: "winnow/py.typed"}}, out); err != nil {
+		if err := wheel(pep(version), p, slices.Clone(files), out); err != nil {
 			return err
 		}
 	}

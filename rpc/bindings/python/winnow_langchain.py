@@ -1,0 +1,212 @@
+"""A hook for LangChain (create_agent) and LangGraph (pre_model_hook): old results of tools are pruned,
+and the past is folded into a summary, before each request. The state keeps the originals.
+
+    from langchain.agents import create_agent
+    from winnow_langchain import PruneMiddleware
+
+    agent = create_agent("openai:gpt-5.2", tools, middleware=[PruneMiddleware()])
+
+    from langgraph.prebuilt import create_react_agent
+    from winnow_langchain import PreModelHook
+
+    agent = create_react_agent(model, tools, pre_model_hook=PreModelHook("openai/gpt-5.2"))
+
+Use one hook for the whole program: it runs one engine.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Dict, List, Optional, Sequence, Union, cast
+
+from winnow_prune import Decision, Entry, Pruner, arguments, text_of, tokens
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+    from langchain_core.messages import AIMessage, BaseMessage
+
+    from winnow import Winnow
+
+    _Middleware = AgentMiddleware[Any, Any]
+else:
+    try:
+        from langchain.agents.middleware import AgentMiddleware as _Middleware
+    except ImportError:  # LangGraph alone, for PreModelHook
+        _Middleware = object
+
+__all__ = ["PreModelHook", "PruneMiddleware"]
+
+
+class PruneMiddleware(_Middleware):
+    """A middleware for create_agent. model is "provider/id", by default that of each request; keep
+    never folds; winnow is a client that the program has already."""
+
+    def __init__(self, model: Optional[str] = None, *, keep: bool = False, winnow: Optional[Winnow] = None):
+        super().__init__()
+        self.pruner = Pruner(model, keep=keep, winnow=winnow)
+
+    def wrap_model_call(
+        self, request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse]
+    ) -> Union[ModelResponse, AIMessage]:
+        messages = cast("List[BaseMessage]", request.messages)
+        decisions = self.pruner.decide(_entries(messages), model=_model(request.model), besides=_besides(request))
+        return handler(_pruned(request, messages, decisions))
+
+    async def awrap_model_call(
+        self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[ModelResponse]]
+    ) -> Union[ModelResponse, AIMessage]:
+        messages = cast("List[BaseMessage]", request.messages)
+        decisions = await self.pruner.decide_async(
+            _entries(messages), model=_model(request.model), besides=_besides(request)
+        )
+        return await handler(_pruned(request, messages, decisions))
+
+
+class PreModelHook:
+    """A pre_model_hook for LangGraph's create_react_agent. The hook sees neither model nor tools:
+    name the model, and give their size with the prompt's, in tokens, as besides."""
+
+    def __init__(
+        self, model: str, *, besides: int = 0, keep: bool = False, winnow: Optional[Winnow] = None
+    ):
+        self.pruner = Pruner(model, keep=keep, winnow=winnow)
+        self.besides = besides
+
+    def __call__(self, state: Any) -> Dict[str, Any]:
+        messages: List[BaseMessage] = state["messages"] if isinstance(state, dict) else state.messages
+        decisions = self.pruner.decide(_entries(messages), besides=self.besides)
+        return {"llm_input_messages": _applied(messages, decisions)}
+
+
+def _pruned(
+    request: ModelRequest, messages: List[BaseMessage], decisions: Optional[List[Decision]]
+) -> ModelRequest:
+    return request.override(messages=cast(Any, _applied(messages, decisions))) if decisions else request
+
+
+def _model(model: Any) -> Optional[str]:
+    """The model of a request as "provider/id"."""
+    known: Dict[str, Any] = model._get_ls_params() if hasattr(model, "_get_ls_params") else {}
+    name = known.get("ls_model_name") or getattr(model, "model_name", None) or getattr(model, "model", None)
+    provider = known.get("ls_provider")
+    return f"{provider}/{name}" if name and provider else name
+
+
+def _besides(request: Any) -> int:
+    """The size of the system prompt and the tools, which are not among the messages."""
+    prompt = getattr(request, "system_message", None) or getattr(request, "system_prompt", None)
+    tools = [
+        tool if isinstance(tool, dict) else [tool.name, tool.description, getattr(tool, "args", {})]
+        for tool in request.tools or ()
+    ]
+    return tokens(str(getattr(prompt, "content", prompt) or ""), tools)
+
+
+def _entries(messages: Sequence[BaseMessage]) -> List[Entry]:
+    """One message for each, as OpenAI's Chat Completions has it."""
+    return [_entry(message) for message in messages]
+
+
+def _entry(message: Any) -> Entry:
+    texts: List[str] = []
+    parts: List[Entry] = []
+    thoughts: List[str] = []
+    for block in [message.content] if isinstance(message.content, str) else message.content:
+        if isinstance(block, str) or block.get("type") in ("text", "input_text", "output_text"):
+            texts.append(block if isinstance(block, str) else block.get("text", ""))
+            parts.append({"type": "text", "text": texts[-1]})
+        elif block.get("type") in ("thinking", "redacted_thinking", "reasoning", "reasoning_content"):
+            thought = block.get("thinking") or block.get("reasoning") or block.get("summary")
+            thoughts.append(str(thought or "[encrypted]"))
+        elif block.get("type") in ("image", "image_url"):
+            parts.append(_image(block))
+        elif block.get("type") not in ("tool_use", "tool_call", "function_call"):
+            texts.append(arguments(block))
+            parts.append({"type": "text", "text": texts[-1]})
+    text = "\n\n".join(texts)
+    if message.type == "tool":
+        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": text}
+    if message.type == "system":
+        return {"role": "system", "content": text}
+    if message.type != "ai":
+        plain = isinstance(message.content, str) or all(part["type"] == "text" for part in parts)
+        return {"role": "user", "content": text if plain else parts}
+    if reasoning := message.additional_kwargs.get("reasoning_content"):
+        thoughts.append(str(reasoning))
+    calls = [
+        {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments(call["args"])}}
+        for call in message.tool_calls
+    ] + [
+        {"id": call["id"], "type": "function", "function": {"name": call["name"] or "", "arguments": "{}"}}
+        for call in getattr(message, "invalid_tool_calls", ())
+    ]
+    entry: Entry = {"role": "assistant", "content": text or ("" if not calls else None)}
+    if thoughts:
+        entry["reasoning_content"] = "\n\n".join(thoughts)
+    if calls:
+        entry["tool_calls"] = calls
+    return entry
+
+
+def _image(block: Entry) -> Entry:
+    """An image as a URL: LangChain's standard block, that of OpenAI, or that of Anthropic."""
+    held: Any = block.get("image_url") or block.get("source") or block
+    url = held if isinstance(held, str) else held.get("url")
+    if not url:
+        kind = held.get("mime_type") or held.get("media_type") or "image/png"
+        url = f"data:{kind};base64,{held.get('base64') or held.get('data') or ''}"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _applied(messages: List[BaseMessage], decisions: Optional[List[Decision]]) -> List[BaseMessage]:
+    if decisions is None:
+        return messages
+    from langchain_core.messages import HumanMessage
+
+    return [
+        HumanMessage(content=text_of(shown or {})) if at < 0 else _shown(messages[at], shown)
+        for at, shown in decisions
+    ]
+
+
+def _shown(message: Any, entry: Optional[Entry]) -> Any:
+    """A copy of a result with the text that is shown, or of an answer with its arguments; any other
+    message stays."""
+    if entry is None:
+        return message
+    if message.type == "tool":
+        return message.model_copy(update={"content": text_of(entry)})
+    if message.type != "ai":
+        return message
+    sent = {call["id"]: call["function"]["arguments"] for call in entry.get("tool_calls") or ()}
+    calls = [_call(call, sent) for call in message.tool_calls]
+    content = message.content
+    if not isinstance(content, str):
+        content = [_used(block, sent) if isinstance(block, dict) else block for block in content]
+    kwargs = message.additional_kwargs
+    if kwargs.get("tool_calls"):
+        kwargs = {**kwargs, "tool_calls": [_raw(call, sent) for call in kwargs["tool_calls"]]}
+    return message.model_copy(update={"tool_calls": calls, "content": content, "additional_kwargs": kwargs})
+
+
+def _call(call: Any, sent: Dict[str, str]) -> Any:
+    shown = sent.get(call["id"])
+    return call if shown is None or shown == arguments(call["args"]) else {**call, "args": json.loads(shown)}
+
+
+def _raw(call: Entry, sent: Dict[str, str]) -> Entry:
+    """A call as the provider wrote it."""
+    function = call["function"]
+    return {**call, "function": {**function, "arguments": sent.get(call["id"], function["arguments"])}}
+
+
+def _used(block: Entry, sent: Dict[str, str]) -> Entry:
+    """A block of content that repeats a call."""
+    shown = sent.get(block.get("id", "")) or sent.get(block.get("call_id", ""))
+    if shown is None:
+        return block
+    if block.get("type") == "tool_use":
+        return {**block, "input": json.loads(shown)}
+    if block.get("type") == "tool_call":
+        return {**block, "args": json.loads(shown)}
+    return {**block, "arguments": shown} if block.get("type") == "function_call" else block
