@@ -124,9 +124,9 @@ func (e *Engine) replay(ctx context.Context, doc *format.Document, besides int) 
 	said := doc.Session.Messages
 	m := e.models.Lookup(e.modelName(doc.Session.Info, said))
 	if m.BindingUnknown && reasons(said) {
+		// What is unknown may refuse its reasoning behind another prompt.
 		r, err = Look(ctx, e, id, report.SentOf(said))
-		r.After = r.Before // what is unknown may refuse its reasoning behind another prompt
-		return doc.Source, r, err
+		return doc.Source, report.Sent{Before: r.Before, After: r.Before}, err
 	}
 	for i := range said {
 		if said[i].Role == session.Assistant {

@@ -214,7 +214,7 @@ func TestDoor_boundReasoning(t *testing.T) {
 		t.Errorf("%d requests had less reasoning, %d were folded", dropped, folds)
 	}
 	sent, r, err := winnow.Prune(context.Background(), all, winnow.Options{Model: "acme/unknown", Settings: upTo(100_000)})
-	if err != nil || !slices.EqualFunc(sent, all, equal) || r.After != r.Before || r.Before == 0 {
+	if err != nil || !slices.EqualFunc(sent, all, equal) || r.After != r.Before || r.Before == 0 || r.Folded+len(r.LeftOut) != 0 {
 		t.Errorf("of an unknown model %d of %d messages, %d of %d tokens, %v", len(sent), len(all), r.After, r.Before, err)
 	}
 }
