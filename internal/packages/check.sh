@@ -6,6 +6,9 @@ cd "$(dirname "$0")/../.."
 root=$PWD
 export CGO_ENABLED=0 AUR_KEY=none CHANGES=none
 
+# A test file that does not compile elsewhere shows here, before the workflow runs there.
+for os in windows darwin; do GOOS=$os go vet ./...; done
+
 goreleaser() { GOFLAGS= go run github.com/goreleaser/goreleaser/v2@v2.15.1 "$@"; }
 if [ "${1:-}" != installed ]; then # "installed" tries what an earlier run has built
   goreleaser check
