@@ -120,7 +120,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 		Model: x.model.String(), Usage: u, Live: known})
 	// The answer waits for the report, with which it is written.
 	reading := store.ReadingOf(ctx)
-	reading.Behind = t.options.Behind
+	reading.Behind = t.options.Later
 	record := func() error {
 		if err := t.said(ctx, x, a, u, now); err != nil {
 			return err
