@@ -34,7 +34,7 @@ type Options struct {
 
 // Prune returns the messages that are to be sent to a model in the place of a conversation's: old
 // results of tools are left out where that pays, and the past is folded into a summary, written
-// without a model, where it would pay or would not fit. The messages are those of Anthropic's
+// without a model, where the rest would not fit. The messages are those of Anthropic's
 // Messages API, OpenAI's Chat Completions or Responses, or Gemini's: as any type that marshals to
 // them and back, such as those of the providers' libraries, map[string]any or json.RawMessage.
 // Messages that stay as they are come back as they were handed in, and none of those is changed.
