@@ -325,7 +325,7 @@ func TestSeat_claude(t *testing.T) {
 	o.leave(t)
 	s.anchored(t)
 
-	t.Log(s.ours(t, "list"))
+	t.Log(s.ours(t, "ls", "--store"))
 	s.ours(t, "uninstall", "claude")
 	if after := folderHash(t, s.pluginHome()); after != s.before {
 		t.Error("the plugin's folder is not what it was before")
@@ -382,7 +382,7 @@ func TestSeat_claudeCommands(t *testing.T) {
 	o.say(t, "Go on, RESUMED.")
 	sameContext(t, "compacted after an undo", live, s.conversation(t))
 	o.leave(t)
-	ids := strings.Fields(s.ours(t, "list"))
+	ids := strings.Fields(s.ours(t, "ls", "--store"))
 	t.Log(s.ours(t, "explain", ids[0]))
 	t.Log(s.ours(t, "search", "alpha-0-line-7", "--session", ids[0]))
 }
@@ -537,7 +537,7 @@ func TestSeat_claudeFirstSends(t *testing.T) {
 	o.say(t, "Go on, RESUMED-AGAIN.")
 	sameContext(t, "compacted after first sends", live, s.conversation(t))
 	o.leave(t)
-	id := strings.Fields(s.ours(t, "list"))[0]
+	id := strings.Fields(s.ours(t, "ls", "--store"))[0]
 	for _, found := range shortened {
 		if said := s.ours(t, "explain", id, found[1]); !strings.Contains(said, "noise") && !strings.Contains(said, "repeats") {
 			t.Errorf("explain %s says %s", found[1], said)
