@@ -152,7 +152,7 @@ func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (
 	// Whether the session is as it was is seen when the change is written, without asking first.
 	look := e.ensureLoaded
 	if r := store.ReadingOf(ctx); r != nil && r.Behind {
-		look = e.refresh // what waits is not held against the store
+		look = e.refresh // waiting messages do not make the session stale
 	}
 	l, err := e.lockBy(ctx, op, id, look)
 	if err != nil {
@@ -204,13 +204,13 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 			return e.failed(op, l.id, err)
 		}
 		if waited {
-			return e.failed(op, l.id, fmt.Errorf("somebody else has gone on with it: %w", err)) // what waited is gone
+			return e.failed(op, l.id, fmt.Errorf("somebody else has gone on with it: %w", err)) // the waiting messages are gone
 		}
 		return err
 	}
 	if err != nil {
 		if waited {
-			e.forget(l.id) // the next use reads the session, without what waited
+			e.forget(l.id) // the next use reads the session without the waiting messages
 		}
 		return e.failed(op, l.id, err)
 	}

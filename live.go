@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/winnowhq/winnow/model"
@@ -50,7 +49,7 @@ type live struct {
 	warned   bool              // that the limits of the model had to be assumed
 
 	turn    turn
-	waiting *store.Change // what the log has and the store has not, on the revision that the store has; nil for nothing
+	waiting *store.Change // messages of the log that are not stored yet, on the stored revision; nil for none
 	memory  *cache.Entry  // of the engine's pool
 }
 
@@ -377,15 +376,6 @@ func (l *live) look() *view.Live {
 }
 
 func (l *live) window() []session.Message { return l.look().Window() }
-
-// offer is a model as the provider named offers it: what is asked is sent to that provider, and to
-// no other that has a model of that id.
-func (e *Engine) offer(name string) model.Model {
-	if provider, id, ok := strings.Cut(name, "/"); ok && provider != "" && id != "" {
-		return e.config.Models.At(provider, id)
-	}
-	return e.config.Models.Lookup(name)
-}
 
 // after is the session with a change: its state, its log, and the window that it has then.
 func (l *live) after(c store.Change) (state store.State, log, window []session.Message) {

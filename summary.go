@@ -249,3 +249,12 @@ func (e *Engine) factsFor(name string) *rule.Facts {
 	}
 	return facts
 }
+
+// offer is a model as the provider named offers it: what is asked is sent to that provider, and to
+// no other that has a model of that id.
+func (e *Engine) offer(name string) model.Model {
+	if provider, id, ok := strings.Cut(name, "/"); ok && provider != "" && id != "" {
+		return e.config.Models.At(provider, id)
+	}
+	return e.config.Models.Lookup(name)
+}

@@ -12,8 +12,8 @@ import (
 // The zero value knows nothing. It is safe for concurrent use. A nil Reading knows nothing ever, so
 // that everything is asked.
 type Reading struct {
-	// Behind lets what only adds to a log wait in memory: it is written with the next change of its
-	// session. What a crash loses by it, the request's client says again.
+	// Behind keeps added messages in memory: they are written with the next change of their
+	// session. After a crash, the client sends again those that were not written.
 	Behind bool
 
 	mu       sync.Mutex
@@ -149,7 +149,7 @@ func (r *Reading) saw(id string, revision, own int64) {
 	k, ok := r.sessions[id]
 	between := ok && revision != k.revision+own
 	if k.revision < 0 && own > 0 {
-		between = false // what waited was written on the revision that it was decided on
+		between = false // the waiting messages were written on the revision of the decision
 	}
 	r.set(id, known{revision: revision, asked: true, others: k.others || between})
 }

@@ -137,7 +137,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 		x.conversation = cmp.Or(x.lineage.conversation(l.id), l)
 		if !x.joined() {
 			err = t.report(ctx, x, u, spent, false, false)
-			continue // what it added waited, and is gone: its client says it again, with the answer
+			continue // its messages waited, and are gone: the client sends them again, with the answer
 		}
 		err = record()
 	}

@@ -81,7 +81,7 @@ func (t *Transport) writeSoon(f *lineage, l *conversation) {
 	t.options.After(soon, func() { t.writeNow(f, l) })
 }
 
-// writeNow writes what waits of a conversation, whatever its client does.
+// writeNow writes the waiting messages of a conversation, whatever its client does.
 func (t *Transport) writeNow(f *lineage, l *conversation) {
 	t.guarded("write the messages of a request", func() {
 		f.mu.Lock()
@@ -93,8 +93,8 @@ func (t *Transport) writeNow(f *lineage, l *conversation) {
 	t.mu.Unlock()
 }
 
-// write writes what waits of a conversation. If that fails, the conversation is read again, and its
-// client says the messages again. The lock is held.
+// write writes the waiting messages of a conversation. If that fails, the conversation is read again,
+// and its client sends the messages again. The lock is held.
 func (t *Transport) write(f *lineage, l *conversation) {
 	if l.revision >= 0 {
 		return

@@ -67,7 +67,7 @@ type Options struct {
 	// Behind, with Later, lets the messages of a request wait for up to 50 ms, to be written with its
 	// answer. A decision waits for nothing, and is written with them before it is sent. It is for a
 	// store on which no other process takes a request of a conversation while this one has one under
-	// way. What was not written when the process is killed, the client says again.
+	// way. After a kill the client sends again all that was not written.
 	Behind bool
 	// Patience is how long a request waits for a store that does not answer; then it leaves with
 	// what was decided before about its conversation, and so do the next ones at once, until the

@@ -15,7 +15,7 @@ import (
 )
 
 // LARGE_MB=1000 inspects sessions of that many megabytes, each in a process of its own, and reports
-// its memory: turns as every product writes them, and what no agent should write.
+// its memory: ordinary turns of each product, and extreme shapes.
 func TestInspect_ofAHugeFileNeedsLittleMemory(t *testing.T) {
 	megabytes, err := strconv.Atoi(os.Getenv("LARGE_MB"))
 	if err != nil || megabytes <= 0 {
@@ -38,8 +38,7 @@ func TestInspect_ofAHugeFileNeedsLittleMemory(t *testing.T) {
 		{"a million short lines", func(t *testing.T, path string, size int64) { writeShape(t, path, size, &ofClaude{}, tiny) }, 0},
 		{"a million short lines of codex", func(t *testing.T, path string, size int64) { writeShape(t, path, size, ofCodex{}, tiny) }, 0},
 		{"a million short lines of pi", func(t *testing.T, path string, size int64) { writeShape(t, path, size, &ofPi{}, tiny) }, 0},
-		// One line is held as it stands and as what it says, and is taken apart while it is looked
-		// at.
+		// A single line is held raw and decoded while it is read.
 		{"one line", func(t *testing.T, path string, size int64) { writeShape(t, path, size*2/5, &ofClaude{}, oneLine) }, most + 4*int64(megabytes)*2/5},
 	} {
 		for _, flags := range [][]string{nil, {"--json"}} {
