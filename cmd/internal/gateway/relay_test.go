@@ -140,22 +140,31 @@ func TestRelay_readiness(t *testing.T) {
 func TestRelay_boundsMemory(t *testing.T) {
 	limit := func() int64 { return debug.SetMemoryLimit(-1) }
 	before := limit()
+	percent := func() int {
+		now := debug.SetGCPercent(100)
+		debug.SetGCPercent(now)
+		return now
+	}
+	collected := percent()
 	settings := config.Default()
 	r := opened(t, settings, transport.Full)
 	for range 2 {
 		if want := wholeMemory * int64(settings.Gateway.Memory); limit() != want {
 			t.Errorf("the limit is %d, want %d", limit(), want)
 		}
+		if percent() != garbage {
+			t.Errorf("garbage is collected at %d %%", percent())
+		}
 		settings.Gateway.Memory /= 2
 		r.bound(settings.Gateway.Memory)
 	}
 	r.Close()
-	if limit() != before {
-		t.Errorf("the limit is %d afterwards, %d before", limit(), before)
+	if limit() != before || percent() != collected {
+		t.Errorf("the limits are %d and %d %% afterwards, %d and %d %% before", limit(), percent(), before, collected)
 	}
 	said := &Relay{configured: configured{memory: cache.NewPool(1)}, app: cli.New(cli.Env{Getenv: func(string) string { return "1GiB" }}, "test")}
-	if said.bound(1); limit() != before {
-		t.Errorf("the limit is %d though GOMEMLIMIT is set, %d before", limit(), before)
+	if said.bound(1); limit() != before || percent() != collected {
+		t.Errorf("the limits are %d and %d %% though the environment has them, %d and %d %% before", limit(), percent(), before, collected)
 	}
 }
 
