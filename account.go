@@ -355,7 +355,7 @@ func (e *Engine) learn(l *live, usage session.Usage, at int) {
 // starting is the occasion of a request that is about to be sent, and the state that it finds.
 func (e *Engine) starting(l *live) (policy.State, policy.Occasion) {
 	state, o := l.plannerState(), policy.Occasion{Starting: true}
-	if at := lastStep(l.log); at >= 0 && l.reported.estimated >= 0 {
+	if at := session.LastStep(l.log); at >= 0 && l.reported.estimated >= 0 {
 		o.Usage, o.Pending = l.reported.usage, report.Pending(l.log, at, l.facts)
 	}
 	if !e.cached(l) {

@@ -3,7 +3,6 @@ package winnow
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/cache"
 	"github.com/winnowhq/winnow/summarize/ask"
 )
 
@@ -203,13 +203,10 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		if err := e.load(ctx, l); err != nil {
 			return e.failed(op, l.id, err)
 		}
-		if waited {
-			return e.failed(op, l.id, fmt.Errorf("somebody else has gone on with it: %w", err)) // the waiting messages are gone
-		}
 		return err
 	}
 	if err != nil {
-		if waited {
+		if waited && CodeOf(err) != Stale {
 			e.forget(l.id) // the next use reads the session without the waiting messages
 		}
 		return e.failed(op, l.id, err)
@@ -227,11 +224,11 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		l.restored = nil
 	}
 	l.log = append(l.log, c.Append...)
-	grown := memoryOf(c.Append...)
+	grown := cache.Messages(c.Append...)
 	defer func() { e.resized(l, grown) }()
 	for _, m := range c.Update {
 		if at := session.Index(l.log, m.ID); at >= 0 {
-			grown += memoryOf(m) - memoryOf(l.log[at])
+			grown += cache.Messages(m) - cache.Messages(l.log[at])
 			same := sameToModels(&l.log[at], &m)
 			l.log[at] = m // nobody else has this slice, only the parts of the messages in it
 			if same {
@@ -254,18 +251,26 @@ func (e *Engine) write(ctx context.Context, l *live, c store.Change) (revision i
 		if _, alone := r.Alone(l.id); !alone {
 			return 0, fail(Stale, "append", l.id, "nothing was stored; read the session again", "somebody else has gone on with it")
 		}
-		if l.waiting != nil {
-			c = l.waiting.Then(c)
+		if l.stays.Store(true); !l.released.Load() { // else the next use would not find it
+			if l.waiting != nil {
+				c = l.waiting.Then(c)
+			}
+			l.waiting, revision = &c, -e.waits.Add(1)
+			r.Waits(l.id, revision)
+			return revision, nil
 		}
-		l.waiting, revision = &c, -e.waits.Add(1)
-		r.Waits(l.id, revision)
-		return revision, nil
+	}
+	if l.waiting != nil && len(c.Vain) > 0 { // positions among those that are stored
+		if c.Base, err = r.Apply(ctx, e.config.Store, l.id, *l.waiting); err != nil {
+			return 0, err
+		}
+		e.stored(l)
 	}
 	if l.waiting != nil {
 		c = l.waiting.Then(c)
 	}
 	if revision, err = r.Apply(ctx, e.config.Store, l.id, c); err == nil {
-		l.waiting = nil
+		e.stored(l)
 	}
 	return revision, err
 }
@@ -301,11 +306,6 @@ func sameToModels(before, after *session.Message) bool {
 	a.Summary, b.Summary = nil, nil
 	return reflect.DeepEqual(a, b) && (len(before.Parts) == 0 && len(after.Parts) == 0 ||
 		reflect.DeepEqual(before.Parts, after.Parts))
-}
-
-// samePin reports whether two pins keep the same.
-func samePin(a, b rule.Pin) bool {
-	return a.Part == b.Part && a.Message == b.Message && a.Text == b.Text
 }
 
 // commit writes elisions into the ledger, all with one time, and the receipt with them. tried is the

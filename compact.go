@@ -204,7 +204,7 @@ func (e *Engine) execute(ctx context.Context, id string, o CompactOptions) (*piv
 // overflowed reports whether the newest step before a position of the log overflowed its window.
 func (e *Engine) overflowed(l *live, before int) bool {
 	log := l.log[:before]
-	at := lastStep(log)
+	at := session.LastStep(log)
 	return at >= 0 && log[at].Tokens != nil &&
 		l.policy.Budget.Check(l.model, *log[at].Tokens, report.Pending(log, at, l.facts)).Overflow
 }

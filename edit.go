@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/edit"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // Edited is what became of the parts that an edit names: one commit for all targets that could be
@@ -347,4 +348,14 @@ func pinsOf(pins []rule.Pin) string {
 		text += fmt.Sprintf(", and %d more", n)
 	}
 	return text
+}
+
+// samePin reports whether two pins keep the same.
+func samePin(a, b rule.Pin) bool {
+	return a.Part == b.Part && a.Message == b.Message && a.Text == b.Text
+}
+
+// after is the session with a change: its state, its log, and the window that it has then.
+func (l *live) after(c store.Change) (state store.State, log, window []session.Message) {
+	return (&report.Session{State: l.state, Log: l.log}).After(c)
 }

@@ -361,3 +361,6 @@ func (e *Engine) View(ctx context.Context, id string) (View, error) {
 	}
 	return v, nil
 }
+
+// maxLive is how many sessions are at hand at most if Config.Memory says nothing.
+const maxLive = 64

@@ -213,7 +213,7 @@ func (s *Subscription) rest(e Event) {
 	}
 }
 
-// emitSpent publishes what was spent, once it is in the store.
+// emitSpent publishes what was spent, once it is recorded.
 func (e *Engine) emitSpent(id string, spent []store.Spend) {
 	for _, s := range spent {
 		e.emit(id, Event{Type: UsageRecorded, Usage: &s.Usage, Kind: s.Kind, Cost: s.Cost})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/model/bill"
@@ -48,9 +49,12 @@ type live struct {
 	restored map[rule.Key]bool // elisions that somebody took back; nil: to be found out
 	warned   bool              // that the limits of the model had to be assumed
 
-	turn    turn
-	waiting *store.Change // messages of the log that are not stored yet, on the stored revision; nil for none
-	memory  *cache.Entry  // of the engine's pool
+	turn   turn
+	memory *cache.Entry // of the engine's pool
+	// waiting are messages and requests that are not stored yet, on the stored revision; nil for none.
+	waiting  *store.Change
+	stays    atomic.Bool // something waits
+	released atomic.Bool // by the pool, meanwhile
 }
 
 // reported is the last report of the provider: what it counted, and how much the view was estimated
@@ -83,9 +87,6 @@ type turn struct {
 	prepared bool
 }
 
-// maxLive is how many sessions are at hand at most if Config.Memory says nothing.
-const maxLive = 64
-
 // lock returns the session with its lock held, read from the store when it is not at hand or was
 // changed by others.
 func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
@@ -109,7 +110,9 @@ func (e *Engine) lockBy(
 	read := false
 	defer func() {
 		if !read {
-			e.forget(id)
+			if l.waiting == nil {
+				e.forget(id)
+			}
 			l.mu.Unlock()
 		}
 	}()
@@ -127,34 +130,21 @@ func (e *Engine) resized(l *live, bytes int) {
 	}
 }
 
-// evict lets go of a session: it is read from the store again when it is wanted.
+// evict lets go of a session for which the pool has no room, once nothing of it waits.
 func (e *Engine) evict(l *live) {
+	if l.released.Store(true); !l.stays.Load() {
+		e.unload(l)
+	}
+}
+
+// unload lets go of a session: it is read from the store again when it is wanted.
+func (e *Engine) unload(l *live) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.live[l.id] == l {
 		delete(e.live, l.id)
 		l.memory.Drop()
 	}
-}
-
-// memoryOf is about how many bytes of memory messages take: their texts, and what the engine knows
-// of each of their parts beside it.
-func memoryOf(messages ...session.Message) (bytes int) {
-	const perMessage, perPart = 1 << 10, 2 << 10
-	for i := range messages {
-		bytes += perMessage
-		for j := range messages[i].Parts {
-			p := &messages[i].Parts[j]
-			bytes += perPart + len(p.Text) + len(p.Metadata) + len(p.URL) + len(p.Source)
-			if s := p.State; s != nil {
-				bytes += len(s.Input) + len(s.Output) + len(s.Error) + len(s.Metadata)
-				for k := range s.Attachments {
-					bytes += perPart + len(s.Attachments[k].URL)
-				}
-			}
-		}
-	}
-	return bytes
 }
 
 // unlock gives the lock of a session back, when deferred. If what held it panicked, the session is
@@ -221,7 +211,7 @@ func (e *Engine) forget(id string) {
 	l := e.live[id]
 	e.mu.Unlock()
 	if l != nil {
-		e.evict(l)
+		e.unload(l)
 	}
 }
 
@@ -249,8 +239,9 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 			return err
 		}
 		slices.Reverse(log)
-		e.resized(l, memoryOf(log...)-memoryOf(l.log...))
-		l.state, l.log, l.waiting = state, log, nil
+		before := cache.Messages(l.log...)
+		e.replace(ctx, l, state, log)
+		e.resized(l, cache.Messages(l.log...)-before)
 		l.handles.Recall = state.Info.Recall
 		l.handles.Name(l.log)
 		l.view.Labels = e.labels(l)
@@ -270,6 +261,33 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 	}
 	l.forgetReport()
 	return nil
+}
+
+// replace takes a session as the store has it, with what waits: all of it, or what was spent alone
+// if somebody else has appended to the log.
+func (e *Engine) replace(ctx context.Context, l *live, state store.State, log []session.Message) {
+	waiting, stored := l.waiting, len(l.log)
+	l.state, l.log = state, log
+	if waiting == nil {
+		return
+	}
+	c := waiting.Rebase(state.Revision, len(log) != stored-len(waiting.Append))
+	if !c.Grows() {
+		e.stored(l)
+		return
+	}
+	l.waiting = &c
+	l.state, l.log, _ = (&report.Session{State: state, Log: log}).After(c)
+	l.state.Revision = -e.waits.Add(1)
+	store.ReadingOf(ctx).Waits(l.id, l.state.Revision)
+}
+
+// stored notes that nothing of a session waits any more.
+func (e *Engine) stored(l *live) {
+	l.waiting = nil
+	if l.stays.Store(false); l.released.Load() {
+		e.unload(l)
+	}
 }
 
 // calibrate learns from the reports in a log how many tokens the model makes of our estimates: from
@@ -355,16 +373,6 @@ func (l *live) takenBack() map[rule.Key]bool {
 	return l.restored
 }
 
-// lastStep is the position of the newest message of the assistant, -1 without one.
-func lastStep(log []session.Message) int {
-	for i := len(log) - 1; i >= 0; i-- {
-		if log[i].Role == session.Assistant {
-			return i
-		}
-	}
-	return -1
-}
-
 // look brings the view up to date.
 func (l *live) look() *view.Live {
 	if l.view.Labels != nil {
@@ -376,11 +384,6 @@ func (l *live) look() *view.Live {
 }
 
 func (l *live) window() []session.Message { return l.look().Window() }
-
-// after is the session with a change: its state, its log, and the window that it has then.
-func (l *live) after(c store.Change) (state store.State, log, window []session.Message) {
-	return (&report.Session{State: l.state, Log: l.log}).After(c)
-}
 
 // kept is when the provider's cache was kept last up to a time, 0 for never: by a request that repeats
 // the newest one and leaves no message.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow/internal/workday"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/cache"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
@@ -100,7 +101,7 @@ func TestEngine_hasNoMoreBytesAtHandThanItMay(t *testing.T) {
 	runtime.KeepAlive(e)
 	sum := 0
 	for _, l := range e.live {
-		sum += memoryOf(l.log...)
+		sum += cache.Messages(l.log...)
 	}
 	if sum != e.cache.Bytes() {
 		t.Errorf("%d bytes are counted, the sessions at hand have %d", e.cache.Bytes(), sum)

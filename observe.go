@@ -59,7 +59,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 	var written []store.Spend
 	var later bool
 	err := e.change(ctx, "observe", id, func(l *live) (store.Change, error) {
-		at := lastStep(l.log)
+		at := session.LastStep(l.log)
 		if at < 0 {
 			return store.Change{}, fail(BadInput, "observe", id, "append the step's message first",
 				"no assistant message to report for")
@@ -91,7 +91,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 			l.warned = true
 			e.emit(id, Event{Type: BudgetWarning, Text: doubt})
 		}
-		at := lastStep(l.log)
+		at := session.LastStep(l.log)
 		e.learn(l, usage, at)
 		e.warnOfCut(l)
 		plan = l.policy.Plan(l.plannerState(), policy.Occasion{

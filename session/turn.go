@@ -94,3 +94,13 @@ func PartsByID(messages []Message) map[string]*Part {
 	}
 	return parts
 }
+
+// LastStep returns the position of the newest message of the assistant, -1 without one.
+func LastStep(messages []Message) int {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role == Assistant {
+			return i
+		}
+	}
+	return -1
+}

@@ -53,16 +53,18 @@ func (s State) After(c *Change) State {
 	return s
 }
 
-// Grows reports whether a change only appends and updates messages.
+// Grows reports whether a change only appends and updates messages, and notes what was spent.
 func (c Change) Grows() bool {
-	some := len(c.Append)+len(c.Update) > 0
-	c.Base, c.Append, c.Update = 0, nil, nil
+	some := len(c.Append)+len(c.Update)+len(c.Spend) > 0
+	c.Base, c.Append, c.Update, c.Spend = 0, nil, nil, nil
 	return some && reflect.DeepEqual(c, Change{})
 }
 
-// Then is one change for two of which the first one Grows.
+// Then is one change for two of which the first one Grows. The second has no Vain, whose positions
+// would be others.
 func (c Change) Then(next Change) Change {
 	next.Base = c.Base
+	next.Spend = slices.Concat(c.Spend, next.Spend)
 	next.Append = slices.Concat(c.Append, next.Append)
 	updated := slices.Clone(c.Update)
 	for _, m := range next.Update {
@@ -77,6 +79,19 @@ func (c Change) Then(next Change) Change {
 	}
 	next.Update = updated
 	return next
+}
+
+// Rebase is a change that Grows, for a session of which somebody else has written another revision:
+// all of it, or what was spent alone if that one has appended to the log.
+func (c Change) Rebase(revision int64, appended bool) Change {
+	if c.Base = revision; !appended {
+		return c
+	}
+	c.Append, c.Update, c.Spend = nil, nil, slices.Clone(c.Spend)
+	for i := range c.Spend {
+		c.Spend[i].Message = ""
+	}
+	return c
 }
 
 // with returns a set with keys added and then removed; an empty set is nil.

@@ -12,8 +12,8 @@ import (
 // The zero value knows nothing. It is safe for concurrent use. A nil Reading knows nothing ever, so
 // that everything is asked.
 type Reading struct {
-	// Behind keeps added messages in memory: they are written with the next change of their
-	// session. After a crash, the client sends again those that were not written.
+	// Behind keeps added messages and requests in memory: they are written with the next decision
+	// about their session. After a crash, the client sends again the messages that were not written.
 	Behind bool
 
 	mu       sync.Mutex

@@ -102,6 +102,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 	defer func() {
 		x.conversation.noted(ctx)
 		x.lineage.seen(x.conversation)
+		t.writeSoon(x.lineage, x.conversation)
 	}()
 	now := t.options.Now()
 	l.last, l.asked = now, now
@@ -118,7 +119,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 	x.inRound = calls(a.Parts)
 	spent := append(t.takeBeside(x.client), store.Spend{Time: session.Millis(x.began.UnixMilli()), Kind: "step",
 		Model: x.model.String(), Usage: u, Live: known})
-	// The answer waits for the report, with which it is written.
+	// The answer waits for the report, and is written with it.
 	reading := store.ReadingOf(ctx)
 	reading.Behind = t.options.Later
 	record := func() error {
@@ -126,6 +127,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 			return err
 		}
 		n := len(x.conversation.chain)
+		reading.Behind = reading.Behind && t.options.Behind
 		return t.report(ctx, x, u, spent, reported(a.Usage) && n > x.sent, alone && n == x.sent+1)
 	}
 	err := record()

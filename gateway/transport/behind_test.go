@@ -148,6 +148,37 @@ func TestBehind_aRequestIsWrittenWithItsAnswer(t *testing.T) {
 	inOrder(t, log, c.step-1) // the last result was not sent yet
 }
 
+// What a client does within the time that its requests may wait is written at once.
+func TestBehind_quickStepsAreWrittenTogether(t *testing.T) {
+	kept := &countedStore{Store: memory.New()}
+	r, _ := onStore(t, kept, &echo{kind: "text/event-stream", answer: []byte(sseAnswer)})
+	c := newChat(t)
+	for range 3 { // until its tools are known
+		c.ask(r)
+	}
+	r.Wait()
+	var due []func()
+	r.options.After = func(_ time.Duration, call func()) func() bool {
+		due = append(due, call)
+		return func() bool { return true }
+	}
+	before := kept.changes.Load()
+	for range 10 {
+		c.ask(r)
+		r.recording.wait()
+	}
+	if after := kept.changes.Load(); after != before || len(due) != 1 {
+		t.Fatalf("%d changes were written before their time, and %d are due", after-before, len(due))
+	}
+	due[0]()
+	if after := kept.changes.Load(); after != before+1 {
+		t.Errorf("%d changes were written", after-before)
+	}
+	id, log := logOf(t, kept)
+	inOrder(t, log, c.step-1)
+	billed(t, kept, id, c.step)
+}
+
 // A process that is killed before it has written a request loses nothing: the client says it again.
 func TestBehind_whatWasNotWrittenIsSaidAgain(t *testing.T) {
 	kept := memory.New()
@@ -176,6 +207,15 @@ func TestBehind_whatWasNotWrittenIsSaidAgain(t *testing.T) {
 	inOrder(t, log, c.step-1)
 }
 
+// billed wants the requests of a session to be written, each once.
+func billed(t *testing.T, kept store.Store, id string, want int) {
+	t.Helper()
+	state, err := kept.State(t.Context(), id)
+	if err != nil || len(state.Spent) != want {
+		t.Errorf("%d requests are written of %d, %v", len(state.Spent), want, err)
+	}
+}
+
 // Somebody else changes the session while a request waits to be written: neither is lost, and the
 // session goes on.
 func TestBehind_somebodyElseWritesMeanwhile(t *testing.T) {
@@ -196,6 +236,10 @@ func TestBehind_somebodyElseWritesMeanwhile(t *testing.T) {
 				if _, err := who.Pin(t.Context(), id, rule.Pin{Text: fmt.Sprintf("pin %d", n)}); err != nil {
 					t.Error(err)
 				}
+				// What adds nothing to the log leaves the waiting messages as they are.
+				if err := who.Amend(t.Context(), id, winnow.Amendment{Title: fmt.Sprint(n)}); err != nil {
+					t.Error(err)
+				}
 			}
 		}
 		c.ask(r)
@@ -213,6 +257,7 @@ func TestBehind_somebodyElseWritesMeanwhile(t *testing.T) {
 	if err != nil || len(state.Pins) != 7 {
 		t.Errorf("%d pins, %v", len(state.Pins), err)
 	}
+	billed(t, kept, id, c.step)
 }
 
 // Two processes take the requests of a conversation in turns.
@@ -236,6 +281,7 @@ func TestBehind_twoProcessesInTurns(t *testing.T) {
 	b.Wait()
 	c.ask(a)
 	a.Wait()
-	_, log := logOf(t, kept)
+	id, log := logOf(t, kept)
 	inOrder(t, log, c.step-1)
+	billed(t, kept, id, c.step)
 }

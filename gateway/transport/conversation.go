@@ -41,6 +41,7 @@ type conversationState struct {
 	// accepted is what had been decided when the provider's rules were last held against it
 	accepted decisionCount
 	summed   summed
+	calls    askedBefore
 	again    []store.Again // parts that were left out and that the agent got back
 	estimate
 

@@ -35,6 +35,13 @@ func (l *conversation) goesOn(n int, messages []session.Message) bool {
 	return n == len(l.chain) || answered && (n == len(messages) || messages[n].Role == session.Assistant)
 }
 
+// continues reports whether a request plainly goes on with a conversation whose last request was
+// answered.
+func (l *conversation) continues(read *reading) bool {
+	back := len(read.chain) >= len(l.chain) // the client has the answer
+	return l.open != nil && back && l.goesOn(l.agrees(read.chain), read.doc.Session.Messages)
+}
+
 // find is the conversation that a request belongs to, in how many messages they agree, and whether
 // the request goes on with it. First of all that is one which ends where the request begins to be
 // new, and of several the one that the provider was last at work on: a client that repeats a

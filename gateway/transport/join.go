@@ -138,7 +138,9 @@ func (t *Transport) compose(ctx context.Context, in incoming, f *lineage, read *
 		}
 	}()
 	for _, l := range f.conversations {
-		t.write(f, l) // another request is under way
+		if !l.continues(read) {
+			t.write(f, l) // another request is under way, or it goes on elsewhere
+		}
 	}
 	ctx = (&store.Reading{Behind: t.options.Behind}).Within(ctx)
 	x, err = t.composeOnce(ctx, in.protocol, f, read)

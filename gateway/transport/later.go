@@ -67,34 +67,38 @@ func (t *Transport) afterwards(f *lineage, do func()) {
 	}()
 }
 
-// soon is how long the messages of a request wait at most. Its answer is mostly written with them.
+// soon is how long the messages and the usage of a request wait at most, to be written with those of
+// other requests.
 const soon = 50 * time.Millisecond
 
-// writeSoon has the messages of a conversation that wait written before long.
+// writeSoon has what waits of a conversation written before long. The lock is held.
 func (t *Transport) writeSoon(f *lineage, l *conversation) {
 	if l.revision >= 0 {
 		return
 	}
 	t.mu.Lock()
+	known := t.unwritten[l] != nil
 	t.unwritten[l] = f
 	t.mu.Unlock()
-	t.options.After(soon, func() { t.writeNow(f, l) })
+	if !known {
+		t.options.After(soon, func() { t.writeNow(f, l) })
+	}
 }
 
-// writeNow writes the waiting messages of a conversation, whatever its client does.
+// writeNow writes what waits of a conversation, whatever its client does.
 func (t *Transport) writeNow(f *lineage, l *conversation) {
-	t.guarded("write the messages of a request", func() {
+	t.guarded("write a request", func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		t.mu.Lock()
+		delete(t.unwritten, l)
+		t.mu.Unlock()
 		t.write(f, l)
 	})
-	t.mu.Lock()
-	delete(t.unwritten, l)
-	t.mu.Unlock()
 }
 
-// write writes the waiting messages of a conversation. If that fails, the conversation is read again,
-// and its client sends the messages again. The lock is held.
+// write writes what waits of a conversation. If that fails, the conversation is read again, and its
+// client sends the messages again. The lock is held.
 func (t *Transport) write(f *lineage, l *conversation) {
 	if l.revision >= 0 {
 		return
@@ -109,7 +113,7 @@ func (t *Transport) write(f *lineage, l *conversation) {
 		f.loaded, l.revision, l.shared = false, 0, true
 	default:
 		l.revision = 0
-		t.failed(f, "write the messages of a request", err)
+		t.failed(f, "write a request", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"cmp"
+	"hash/maphash"
 	"maps"
 	"slices"
 
@@ -173,7 +174,7 @@ func (m missing) of(p *session.Part, at int) (name string, asked, found bool) {
 		}
 		return "", true, true
 	}
-	for i := range m.messages[:at] {
+	for _, i := range m.conversation.calls.same(p, m.messages[:at]) {
 		for j := range m.messages[i].Parts {
 			q := &m.messages[i].Parts[j]
 			if q.Tool != p.Tool || q.State == nil || string(q.State.Input) != string(p.State.Input) ||
@@ -186,6 +187,37 @@ func (m missing) of(p *session.Part, at int) (name string, asked, found bool) {
 		}
 	}
 	return "", false, false
+}
+
+// askedBefore finds the calls of a conversation by what they asked. Each message is read once.
+type askedBefore struct {
+	seed     maphash.Seed
+	read     int              // messages
+	messages map[uint64][]int // that have such a call, by its hash: their positions, oldest first
+}
+
+// same are the positions of those messages which may have a call that asks what this one does.
+func (a *askedBefore) same(p *session.Part, messages []session.Message) []int {
+	if a.messages == nil || a.read > len(messages) {
+		*a = askedBefore{seed: maphash.MakeSeed(), messages: map[uint64][]int{}}
+	}
+	for ; a.read < len(messages); a.read++ {
+		for j := range messages[a.read].Parts {
+			q := &messages[a.read].Parts[j]
+			if q.Type != session.ToolPart || q.State == nil {
+				continue
+			}
+			h := a.hash(q)
+			if known := a.messages[h]; len(known) == 0 || known[len(known)-1] != a.read {
+				a.messages[h] = append(known, a.read)
+			}
+		}
+	}
+	return a.messages[a.hash(p)]
+}
+
+func (a *askedBefore) hash(p *session.Part) uint64 {
+	return maphash.String(a.seed, p.Tool) ^ maphash.Bytes(a.seed, p.State.Input)
 }
 
 // by is the rule that had left an output out when the newest answer was given, "" if it was shown

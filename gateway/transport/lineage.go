@@ -152,7 +152,7 @@ func (f *lineage) renewed(read *conversation) *conversation {
 	l.conversationState = read.conversationState // the id is read without the lock
 	l.shared = read.revision != was.revision
 	l.pruned, l.asking, l.asked, l.warmed, l.keeps = was.pruned, was.asking, was.asked, was.warmed, was.keeps
-	l.summed, l.from = was.summed, was.from
+	l.summed, l.calls, l.from = was.summed, was.calls, was.from
 	l.estimate.before, l.estimate.sent = was.estimate.before, was.estimate.sent
 	l.estimate.compacted, l.estimate.cost = was.estimate.compacted, was.estimate.cost
 	if was.last.After(l.last) {

@@ -64,10 +64,11 @@ type Options struct {
 	// once may find the answer missing. If the process is killed in between, the client brings the
 	// answer with its next request, and only what it took is not written down.
 	Later bool
-	// Behind, with Later, lets the messages of a request wait for up to 50 ms, to be written with its
-	// answer. A decision waits for nothing, and is written with them before it is sent. It is for a
-	// store on which no other process takes a request of a conversation while this one has one under
-	// way. After a kill the client sends again all that was not written.
+	// Behind, with Later, lets the messages and the usage of a request wait for up to 50 ms, to be
+	// written with those of the next ones. A decision waits for nothing, and is written with them
+	// before it is sent. It is for a store on which no other process takes a request of a conversation
+	// while this one has one under way. After a kill the client sends the messages again; the usage of
+	// those 50 ms is not written down.
 	Behind bool
 	// Patience is how long a request waits for a store that does not answer; then it leaves with
 	// what was decided before about its conversation, and so do the next ones at once, until the

@@ -123,7 +123,7 @@ func (t *Transport) Close() {
 		delete(t.warm, id)
 	}
 	t.mu.Unlock()
-	t.recording.wait()
+	t.Wait()
 	if t.engine != nil {
 		t.guarded("record requests beside conversations", t.writeBeside)
 	}
