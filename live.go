@@ -263,8 +263,8 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 	return nil
 }
 
-// replace takes a session as the store has it, with what waits: all of it, or what was spent alone
-// if somebody else has appended to the log.
+// replace takes a session as the store has it, and adds the waiting messages and requests: only the
+// requests if somebody else has appended to the log.
 func (e *Engine) replace(ctx context.Context, l *live, state store.State, log []session.Message) {
 	waiting, stored := l.waiting, len(l.log)
 	l.state, l.log = state, log

@@ -60,8 +60,7 @@ func (c Change) Grows() bool {
 	return some && reflect.DeepEqual(c, Change{})
 }
 
-// Then is one change for two of which the first one Grows. The second has no Vain, whose positions
-// would be others.
+// Then joins a change that Grows with the next one. That one has no Vain: its positions would shift.
 func (c Change) Then(next Change) Change {
 	next.Base = c.Base
 	next.Spend = slices.Concat(c.Spend, next.Spend)
@@ -81,8 +80,8 @@ func (c Change) Then(next Change) Change {
 	return next
 }
 
-// Rebase is a change that Grows, for a session of which somebody else has written another revision:
-// all of it, or what was spent alone if that one has appended to the log.
+// Rebase is a change that Grows, for a session that somebody else has changed since: all of it, or
+// only its requests if that one has appended to the log.
 func (c Change) Rebase(revision int64, appended bool) Change {
 	if c.Base = revision; !appended {
 		return c

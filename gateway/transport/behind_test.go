@@ -179,6 +179,21 @@ func TestBehind_quickStepsAreWrittenTogether(t *testing.T) {
 	billed(t, kept, id, c.step)
 }
 
+// A transport that is closed writes before it ends.
+func TestBehind_isWrittenAtTheEnd(t *testing.T) {
+	kept := memory.New()
+	r, _ := onStore(t, kept, &echo{kind: "text/event-stream", answer: []byte(sseAnswer)})
+	r.options.After = func(time.Duration, func()) func() bool { return func() bool { return true } }
+	c := newChat(t)
+	for range 3 {
+		c.ask(r)
+	}
+	r.Close()
+	id, log := logOf(t, kept)
+	inOrder(t, log, c.step-1)
+	billed(t, kept, id, c.step)
+}
+
 // A process that is killed before it has written a request loses nothing: the client says it again.
 func TestBehind_whatWasNotWrittenIsSaidAgain(t *testing.T) {
 	kept := memory.New()

@@ -71,7 +71,7 @@ func (t *Transport) afterwards(f *lineage, do func()) {
 // other requests.
 const soon = 50 * time.Millisecond
 
-// writeSoon has what waits of a conversation written before long. The lock is held.
+// writeSoon writes a conversation's waiting messages and usage before long. The lock is held.
 func (t *Transport) writeSoon(f *lineage, l *conversation) {
 	if l.revision >= 0 {
 		return
@@ -85,7 +85,7 @@ func (t *Transport) writeSoon(f *lineage, l *conversation) {
 	}
 }
 
-// writeNow writes what waits of a conversation, whatever its client does.
+// writeNow writes a conversation's waiting messages and usage, whatever its client does.
 func (t *Transport) writeNow(f *lineage, l *conversation) {
 	t.guarded("write a request", func() {
 		f.mu.Lock()
@@ -97,8 +97,8 @@ func (t *Transport) writeNow(f *lineage, l *conversation) {
 	})
 }
 
-// write writes what waits of a conversation. If that fails, the conversation is read again, and its
-// client sends the messages again. The lock is held.
+// write writes a conversation's waiting messages and usage. If that fails, the conversation is read
+// again, and its client sends the messages again. The lock is held.
 func (t *Transport) write(f *lineage, l *conversation) {
 	if l.revision >= 0 {
 		return
