@@ -247,9 +247,10 @@ func Clean(name, cwd string) string {
 	return path.Clean(name)
 }
 
-// Rooted reports whether a path begins at a root: "/a", "~/a", `C:\a`, "C:/a".
+// Rooted reports whether a path begins at a root: "/a", "~/a", `C:\a`, "C:/a", `\\host\a`.
 func Rooted(name string) bool {
 	return strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, "$") ||
+		strings.HasPrefix(name, `\\`) ||
 		len(name) > 2 && name[1] == ':' && (name[2] == '\\' || name[2] == '/')
 }
 

@@ -186,6 +186,26 @@ func FuzzInvocations(f *testing.F) {
 	})
 }
 
+// Sessions that were recorded on Windows name their files as Windows does, in both ways.
+func TestPaths_ofWindows(t *testing.T) {
+	for _, c := range []struct{ name, cwd, clean, short string }{
+		{`C:\repo\pkg\a.go`, `C:\repo`, `C:\repo\pkg\a.go`, `pkg\a.go`},
+		{`pkg\a.go`, `C:\repo`, `C:\repo\pkg\a.go`, `pkg\a.go`},
+		{`./pkg/a.go`, `C:\repo\`, `C:\repo\pkg\a.go`, `pkg\a.go`},
+		{`a.go`, `C:\`, `C:\a.go`, `a.go`},
+		{`pkg/a.go`, `C:/repo`, `C:/repo/pkg/a.go`, `pkg/a.go`},
+		{`C:/repo/x/../a.go`, ``, `C:/repo/a.go`, `C:/repo/a.go`},
+		{`D:\other\a.go`, `C:\repo`, `D:\other\a.go`, `D:\other\a.go`},
+		{`C:\repository\a.go`, `C:\repo`, `C:\repository\a.go`, `C:\repository\a.go`},
+		{`\\host\share\a.go`, `C:\repo`, `\\host\share\a.go`, `\\host\share\a.go`},
+	} {
+		clean := Clean(c.name, c.cwd)
+		if short := Shorten(clean, c.cwd); clean != c.clean || short != c.short {
+			t.Errorf("%s in %s: %s, in short %s; want %s and %s", c.name, c.cwd, clean, short, c.clean, c.short)
+		}
+	}
+}
+
 // BenchmarkHostileTexts reads texts that would be slow if anything in this package were quadratic: 4 MiB should take some milliseconds.
 func BenchmarkHostileTexts(b *testing.B) {
 	for _, unit := range []string{"a && ", "error: ", "<<a\n", "\x1b[", "FAIL\n", "(", "a.go:1 ", "'", "- "} {
