@@ -35,22 +35,25 @@ def pruned(llm: _L, model: str, *, keep: bool = False, winnow: Optional[Winnow] 
     pruner = Pruner(model, keep=keep, winnow=winnow)
     kind: Any = type(llm)
 
-    def chat(self: Any, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
-        return kind.chat(self, pruned_messages(pruner, messages, kwargs.get("tools")), **kwargs)
+    # Bound by super(), as LlamaIndex's spans of a method need it.
+    class Pruned(kind):
+        __module__ = kind.__module__
 
-    def stream_chat(self: Any, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
-        return kind.stream_chat(self, pruned_messages(pruner, messages, kwargs.get("tools")), **kwargs)
+        def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
+            return super().chat(pruned_messages(pruner, messages, kwargs.get("tools")), **kwargs)
 
-    async def achat(self: Any, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
-        return await kind.achat(self, await _pruned_async(pruner, messages, kwargs.get("tools")), **kwargs)
+        def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
+            return super().stream_chat(pruned_messages(pruner, messages, kwargs.get("tools")), **kwargs)
 
-    async def astream_chat(self: Any, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
-        return await kind.astream_chat(self, await _pruned_async(pruner, messages, kwargs.get("tools")), **kwargs)
+        async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
+            return await super().achat(await _pruned_async(pruner, messages, kwargs.get("tools")), **kwargs)
 
-    methods = [chat, stream_chat, achat, astream_chat]
-    wrapped = type(kind.__name__, (kind,), {"__module__": kind.__module__, **{m.__name__: m for m in methods}})
+        async def astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
+            return await super().astream_chat(await _pruned_async(pruner, messages, kwargs.get("tools")), **kwargs)
+
+    Pruned.__name__ = Pruned.__qualname__ = kind.__name__
     llm = llm.model_copy()
-    object.__setattr__(llm, "__class__", wrapped)
+    object.__setattr__(llm, "__class__", Pruned)
     return llm
 
 
