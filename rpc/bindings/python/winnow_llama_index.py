@@ -79,10 +79,8 @@ def _entry(message: Any) -> Entry:
             thoughts.append(block.content or "[encrypted]")
         elif kind == "tool_call":
             calls.append(_as_call(block.tool_call_id, block.tool_name, block.tool_kwargs))
-        elif kind == "image":
-            data = (block.image or b"").decode(errors="replace")
-            url = str(block.url) if block.url else f"data:{block.image_mimetype or 'image/png'};base64,{data}"
-            parts.append({"type": "image_url", "image_url": {"url": url}})
+        elif kind in _MEDIA:
+            parts.append(_media(block))
         elif kind != "cache":
             texts.append(block.text if kind == "text" else arguments(block.model_dump(mode="json")))
             parts.append({"type": "text", "text": texts[-1]})
@@ -108,6 +106,17 @@ def _entry(message: Any) -> Entry:
     return entry
 
 
+_MEDIA = ("image", "audio", "video", "document")
+
+
+def _media(block: Any) -> Entry:
+    """A stand-in for an image or a file, which stays until its message is folded."""
+    if block.block_type == "image":
+        return {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
+    file = {"filename": getattr(block, "title", None) or "file", "file_data": "data:application/octet-stream;base64,"}
+    return {"type": "file", "file": file}
+
+
 def _as_call(id: Any, name: Any, given: Any) -> Entry:
     return {"id": id or "", "type": "function", "function": {"name": name or "", "arguments": arguments(given)}}
 
@@ -125,15 +134,17 @@ def _applied(messages: Sequence[ChatMessage], decisions: Optional[List[Decision]
 
 def _shown(message: Any, entry: Optional[Entry]) -> Any:
     """A copy of a result with the text that is shown, or of an answer with its arguments; any other
-    message stays."""
+    message stays. The images and files of a result stay."""
     if entry is None:
         return message
     if entry["role"] == "tool":
         texts = [block for block in message.blocks if block.block_type == "text"]
-        others = [block for block in message.blocks if block.block_type != "text"]
+        media = [block for block in message.blocks if block.block_type in _MEDIA]
         if not texts:
             return message
-        return message.model_copy(update={"blocks": [texts[0].model_copy(update={"text": text_of(entry)}), *others]})
+        return message.model_copy(update={"blocks": [texts[0].model_copy(update={"text": text_of(entry)}), *media]})
+    if entry["role"] != "assistant":
+        return message
     sent = {call["id"]: call["function"]["arguments"] for call in entry.get("tool_calls") or ()}
     blocks = [_used(block, sent) if block.block_type == "tool_call" else block for block in message.blocks]
     kwargs: Dict[str, Any] = message.additional_kwargs
