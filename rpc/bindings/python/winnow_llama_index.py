@@ -35,7 +35,7 @@ def pruned(llm: _L, model: str, *, keep: bool = False, winnow: Optional[Winnow] 
     pruner = Pruner(model, keep=keep, winnow=winnow)
     kind: Any = type(llm)
 
-    # Bound by super(), as LlamaIndex's spans of a method need it.
+    # super() binds the methods: LlamaIndex's spans need it.
     class Pruned(kind):
         __module__ = kind.__module__
 
@@ -89,7 +89,8 @@ def _entry(message: Any) -> Entry:
         for call in kwargs.get("tool_calls") or ():
             held = call if isinstance(call, dict) else call.model_dump()
             function = held.get("function") or held
-            calls.append(_as_call(held.get("id"), function.get("name"), function.get("arguments")))
+            id = held.get("call_id") or held.get("id")  # the former of OpenAI's Responses
+            calls.append(_as_call(id, function.get("name"), function.get("arguments")))
     role = getattr(message.role, "value", message.role)
     text = "\n\n".join(texts)
     if role in ("tool", "function") and (kwargs.get("tool_call_id") or kwargs.get("call_id")):

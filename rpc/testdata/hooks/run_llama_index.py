@@ -62,8 +62,8 @@ def check(pruner):
     assert repr(messages) == before
 
 
-async def main():
-    llm = pruned(OpenAI(MODEL, api_base=BASE), f"openai/{MODEL}")
+async def main(llm):
+    llm = pruned(llm, f"openai/{MODEL}")
     agent = FunctionAgent(name="reader", description="Reads.", tools=[read], llm=llm, system_prompt=SYSTEM)
     memory, unchanged = ChatMemoryBuffer.from_defaults(token_limit=10**9), True
     for prompt in PROMPTS:
@@ -91,4 +91,4 @@ async def main():
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(OpenAI(MODEL, api_base=BASE)))
