@@ -18,11 +18,13 @@ import (
 
 // pythonHooks are the test programs of testdata/hooks, and the modules that each needs.
 var pythonHooks = map[string][]string{
-	"pydantic_ai":   {"pydantic_ai.models.openai"},
-	"openai_agents": {"agents"},
-	"langchain":     {"langchain.agents", "langchain_openai"},
-	"langgraph":     {"langgraph.prebuilt", "langchain_openai"},
-	"llama_index":   {"llama_index.core.agent.workflow", "llama_index.llms.openai"},
+	"pydantic_ai":           {"pydantic_ai.models.openai"},
+	"openai_agents":         {"agents"},
+	"langchain":             {"langchain.agents", "langchain_openai"},
+	"langchain_responses":   {"langchain.agents", "langchain_openai"},
+	"langgraph":             {"langgraph.prebuilt", "langchain_openai"},
+	"llama_index":           {"llama_index.core.agent.workflow", "llama_index.llms.openai"},
+	"llama_index_responses": {"llama_index.core.agent.workflow", "llama_index.llms.openai"},
 }
 
 const (

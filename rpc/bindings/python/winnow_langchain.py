@@ -118,9 +118,9 @@ def _entry(message: Any) -> Entry:
         elif block.get("type") in ("thinking", "redacted_thinking", "reasoning", "reasoning_content"):
             thought = block.get("thinking") or block.get("reasoning") or block.get("summary")
             thoughts.append(str(thought or "[encrypted]"))
-        elif block.get("type") in ("image", "image_url"):
-            parts.append(_image(block))
-        elif block.get("type") not in ("tool_use", "tool_call", "function_call"):
+        elif _is_media(block):
+            parts.append(_media(block))
+        elif block.get("type") not in _CALLS:
             texts.append(arguments(block))
             parts.append({"type": "text", "text": texts[-1]})
     text = "\n\n".join(texts)
@@ -129,10 +129,10 @@ def _entry(message: Any) -> Entry:
     if message.type == "system":
         return {"role": "system", "content": text}
     if message.type != "ai":
-        plain = isinstance(message.content, str) or all(part["type"] == "text" for part in parts)
-        return {"role": "user", "content": text if plain else parts}
-    if reasoning := message.additional_kwargs.get("reasoning_content"):
-        thoughts.append(str(reasoning))
+        return {"role": "user", "content": parts if any(p["type"] != "text" for p in parts) else text}
+    kwargs: Dict[str, Any] = message.additional_kwargs
+    if reasoning := kwargs.get("reasoning_content") or kwargs.get("reasoning"):  # the latter of OpenAI's Responses
+        thoughts.append(reasoning if isinstance(reasoning, str) else "[encrypted]")
     calls = [
         {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments(call["args"])}}
         for call in message.tool_calls
@@ -148,14 +148,23 @@ def _entry(message: Any) -> Entry:
     return entry
 
 
-def _image(block: Entry) -> Entry:
-    """An image as a URL: LangChain's standard block, that of OpenAI, or that of Anthropic."""
-    held: Any = block.get("image_url") or block.get("source") or block
-    url = held if isinstance(held, str) else held.get("url")
-    if not url:
-        kind = held.get("mime_type") or held.get("media_type") or "image/png"
-        url = f"data:{kind};base64,{held.get('base64') or held.get('data') or ''}"
-    return {"type": "image_url", "image_url": {"url": url}}
+# Blocks that repeat the calls of their message.
+_CALLS = ("tool_use", "tool_call", "function_call", "invalid_tool_call", "tool_call_chunk", "input_json_delta")
+
+_IMAGES = ("image", "image_url", "input_image", "image_generation_call")
+_FILES = ("audio", "input_audio", "video", "video_url", "file", "input_file", "document", "media")
+
+
+def _is_media(block: Any) -> bool:
+    return isinstance(block, dict) and cast(Entry, block).get("type") in _IMAGES + _FILES
+
+
+def _media(block: Entry) -> Entry:
+    """A stand-in for an image or a file, which stays until its message is folded."""
+    if block["type"] in _IMAGES:
+        return {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
+    file = {"filename": str(block.get("filename") or "file"), "file_data": "data:application/octet-stream;base64,"}
+    return {"type": "file", "file": file}
 
 
 def _applied(messages: List[BaseMessage], decisions: Optional[List[Decision]]) -> List[BaseMessage]:
@@ -171,15 +180,18 @@ def _applied(messages: List[BaseMessage], decisions: Optional[List[Decision]]) -
 
 def _shown(message: Any, entry: Optional[Entry]) -> Any:
     """A copy of a result with the text that is shown, or of an answer with its arguments; any other
-    message stays."""
+    message stays. The images and files of a result stay."""
     if entry is None:
         return message
     if message.type == "tool":
-        return message.model_copy(update={"content": text_of(entry)})
+        media = [block for block in message.content if _is_media(block)]
+        text = text_of(entry)
+        return message.model_copy(update={"content": [{"type": "text", "text": text}, *media] if media else text})
     if message.type != "ai":
         return message
-    sent = {call["id"]: call["function"]["arguments"] for call in entry.get("tool_calls") or ()}
-    calls = [_call(call, sent) for call in message.tool_calls]
+    had = _arguments(_entry(message))
+    sent = {id: shown for id, shown in _arguments(entry).items() if had.get(id) != shown}
+    calls = [{**c, "args": json.loads(sent[c["id"]])} if c["id"] in sent else c for c in message.tool_calls]
     content = message.content
     if not isinstance(content, str):
         content = [_used(block, sent) if isinstance(block, dict) else block for block in content]
@@ -189,15 +201,14 @@ def _shown(message: Any, entry: Optional[Entry]) -> Any:
     return message.model_copy(update={"tool_calls": calls, "content": content, "additional_kwargs": kwargs})
 
 
-def _call(call: Any, sent: Dict[str, str]) -> Any:
-    shown = sent.get(call["id"])
-    return call if shown is None or shown == arguments(call["args"]) else {**call, "args": json.loads(shown)}
+def _arguments(entry: Entry) -> Dict[str, str]:
+    return {call["id"]: call["function"]["arguments"] for call in entry.get("tool_calls") or ()}
 
 
 def _raw(call: Entry, sent: Dict[str, str]) -> Entry:
     """A call as the provider wrote it."""
-    function = call["function"]
-    return {**call, "function": {**function, "arguments": sent.get(call["id"], function["arguments"])}}
+    shown = sent.get(call.get("id", ""))
+    return call if shown is None else {**call, "function": {**call["function"], "arguments": shown}}
 
 
 def _used(block: Entry, sent: Dict[str, str]) -> Entry:

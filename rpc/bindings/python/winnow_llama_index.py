@@ -35,22 +35,25 @@ def pruned(llm: _L, model: str, *, keep: bool = False, winnow: Optional[Winnow] 
     pruner = Pruner(model, keep=keep, winnow=winnow)
     kind: Any = type(llm)
 
-    def chat(self: Any, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
-        return kind.chat(self, pruned_messages(pruner, messages, kwargs.get("tools")), **kwargs)
+    # super() binds the methods: LlamaIndex's spans need it.
+    class Pruned(kind):
+        __module__ = kind.__module__
 
-    def stream_chat(self: Any, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
-        return kind.stream_chat(self, pruned_messages(pruner, messages, kwargs.get("tools")), **kwargs)
+        def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
+            return super().chat(pruned_messages(pruner, messages, kwargs.get("tools")), **kwargs)
 
-    async def achat(self: Any, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
-        return await kind.achat(self, await _pruned_async(pruner, messages, kwargs.get("tools")), **kwargs)
+        def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
+            return super().stream_chat(pruned_messages(pruner, messages, kwargs.get("tools")), **kwargs)
 
-    async def astream_chat(self: Any, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
-        return await kind.astream_chat(self, await _pruned_async(pruner, messages, kwargs.get("tools")), **kwargs)
+        async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
+            return await super().achat(await _pruned_async(pruner, messages, kwargs.get("tools")), **kwargs)
 
-    methods = [chat, stream_chat, achat, astream_chat]
-    wrapped = type(kind.__name__, (kind,), {"__module__": kind.__module__, **{m.__name__: m for m in methods}})
+        async def astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
+            return await super().astream_chat(await _pruned_async(pruner, messages, kwargs.get("tools")), **kwargs)
+
+    Pruned.__name__ = Pruned.__qualname__ = kind.__name__
     llm = llm.model_copy()
-    object.__setattr__(llm, "__class__", wrapped)
+    object.__setattr__(llm, "__class__", Pruned)
     return llm
 
 
@@ -76,10 +79,8 @@ def _entry(message: Any) -> Entry:
             thoughts.append(block.content or "[encrypted]")
         elif kind == "tool_call":
             calls.append(_as_call(block.tool_call_id, block.tool_name, block.tool_kwargs))
-        elif kind == "image":
-            data = (block.image or b"").decode(errors="replace")
-            url = str(block.url) if block.url else f"data:{block.image_mimetype or 'image/png'};base64,{data}"
-            parts.append({"type": "image_url", "image_url": {"url": url}})
+        elif kind in _MEDIA:
+            parts.append(_media(block))
         elif kind != "cache":
             texts.append(block.text if kind == "text" else arguments(block.model_dump(mode="json")))
             parts.append({"type": "text", "text": texts[-1]})
@@ -88,7 +89,8 @@ def _entry(message: Any) -> Entry:
         for call in kwargs.get("tool_calls") or ():
             held = call if isinstance(call, dict) else call.model_dump()
             function = held.get("function") or held
-            calls.append(_as_call(held.get("id"), function.get("name"), function.get("arguments")))
+            id = held.get("call_id") or held.get("id")  # the former of OpenAI's Responses
+            calls.append(_as_call(id, function.get("name"), function.get("arguments")))
     role = getattr(message.role, "value", message.role)
     text = "\n\n".join(texts)
     if role in ("tool", "function") and (kwargs.get("tool_call_id") or kwargs.get("call_id")):
@@ -103,6 +105,17 @@ def _entry(message: Any) -> Entry:
     if calls:
         entry["tool_calls"] = calls
     return entry
+
+
+_MEDIA = ("image", "audio", "video", "document")
+
+
+def _media(block: Any) -> Entry:
+    """A stand-in for an image or a file, which stays until its message is folded."""
+    if block.block_type == "image":
+        return {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
+    file = {"filename": getattr(block, "title", None) or "file", "file_data": "data:application/octet-stream;base64,"}
+    return {"type": "file", "file": file}
 
 
 def _as_call(id: Any, name: Any, given: Any) -> Entry:
@@ -122,15 +135,17 @@ def _applied(messages: Sequence[ChatMessage], decisions: Optional[List[Decision]
 
 def _shown(message: Any, entry: Optional[Entry]) -> Any:
     """A copy of a result with the text that is shown, or of an answer with its arguments; any other
-    message stays."""
+    message stays. The images and files of a result stay."""
     if entry is None:
         return message
     if entry["role"] == "tool":
         texts = [block for block in message.blocks if block.block_type == "text"]
-        others = [block for block in message.blocks if block.block_type != "text"]
+        media = [block for block in message.blocks if block.block_type in _MEDIA]
         if not texts:
             return message
-        return message.model_copy(update={"blocks": [texts[0].model_copy(update={"text": text_of(entry)}), *others]})
+        return message.model_copy(update={"blocks": [texts[0].model_copy(update={"text": text_of(entry)}), *media]})
+    if entry["role"] != "assistant":
+        return message
     sent = {call["id"]: call["function"]["arguments"] for call in entry.get("tool_calls") or ()}
     blocks = [_used(block, sent) if block.block_type == "tool_call" else block for block in message.blocks]
     kwargs: Dict[str, Any] = message.additional_kwargs
