@@ -191,7 +191,17 @@ func TestStatus_saysWhatTheProviderBilled(t *testing.T) {
 			d := newTeamDesk(t)
 			g := relaying(t, d, mode, 60)
 			g.chore(id)
-			running := g.statusOf()
+			asked := 0
+			for _, m := range g.log {
+				if m.Role == session.Assistant {
+					asked++
+				}
+			}
+			var running report.Relayed
+			waitFor(t, "the newest request in the store", func() bool { // which it reaches within 50 ms
+				running = g.statusOf()
+				return running.Total.Requests == asked
+			})
 			scraped, err := http.Get(g.at + "/metrics")
 			if err != nil {
 				t.Fatal(err)
@@ -257,8 +267,8 @@ func TestStatus_namesToolsThatNobodyCalls(t *testing.T) {
 	g.tools = jsontext.Value(`[{"name":"` + called + `","input_schema":{"type":"object"}},{"name":"mcp__git__log","description":"` +
 		strings.Repeat("one more word ", 100) + `","input_schema":{"type":"object"}}]`)
 	g.chore("5e551011-0000-4000-8000-00000000aaaa")
-	doc := g.statusOf()
 	g.ends()
+	doc := g.statusOf()
 	if len(doc.Tools.Sets) != 1 || !slices.Equal(doc.Tools.Drop, []string{"mcp__git__*"}) {
 		t.Fatalf("the tools are %+v", doc.Tools)
 	}
