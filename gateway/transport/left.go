@@ -110,10 +110,7 @@ func (w *left) sum(l *conversation, messages []session.Message, first int, state
 // whether it asked for nothing else. Messages before first are folded.
 func cameBack(l *conversation, messages []session.Message, first int, ledger rule.Ledger) (
 	back []store.Again, only bool) {
-	at := len(messages) - 1
-	for at >= 0 && messages[at].Role != session.Assistant {
-		at--
-	}
+	at := session.LastStep(messages)
 	if at < 0 {
 		return nil, false
 	}
@@ -189,14 +186,14 @@ func (m missing) of(p *session.Part, at int) (name string, asked, found bool) {
 	return "", false, false
 }
 
-// askedBefore finds the calls of a conversation by what they asked. Each message is read once.
+// askedBefore indexes the calls of a conversation by tool and input. Each message is read once.
 type askedBefore struct {
 	seed     maphash.Seed
 	read     int              // messages
-	messages map[uint64][]int // that have such a call, by its hash: their positions, oldest first
+	messages map[uint64][]int // positions of messages by the hash of a call, oldest first
 }
 
-// same are the positions of those messages which may have a call that asks what this one does.
+// same returns the positions of messages that may have a call with the tool and input of this one.
 func (a *askedBefore) same(p *session.Part, messages []session.Message) []int {
 	if a.messages == nil || a.read > len(messages) {
 		*a = askedBefore{seed: maphash.MakeSeed(), messages: map[uint64][]int{}}

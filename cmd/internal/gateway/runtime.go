@@ -140,8 +140,8 @@ func (r *Relay) options(settings config.Settings, mode transport.Mode, kept stor
 // that, and requests that are under way need room.
 const wholeMemory = 3
 
-// garbage is the share of garbage in percent, as of GOGC, before it is collected. Most of it is bodies
-// of requests, which are large and quickly done with: with Go's 100 a step takes a fifth longer.
+// garbage is the value of GOGC, in percent. Most garbage is request bodies, which are large and live
+// shortly: with Go's default of 100 a step takes a fifth longer.
 const garbage = 250
 
 // bound bounds what all tenants have at hand together, and sets when garbage is collected. GOMEMLIMIT
