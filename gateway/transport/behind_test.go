@@ -85,8 +85,12 @@ func onStore(t *testing.T, kept store.Store, base http.RoundTripper) (*Transport
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(engine, Options{Base: base, Later: true, Behind: true}), engine
+	return New(engine, Options{Base: base, Later: true, Behind: true, After: never}), engine
 }
+
+// never is a time that does not come: what waits is written when the test says so, however slow the
+// machine is.
+func never(time.Duration, func()) func() bool { return func() bool { return true } }
 
 // logOf is the log of the only session: each message once, in the client's order.
 func logOf(t *testing.T, kept store.Store) (id string, log []session.Message) {
@@ -183,7 +187,6 @@ func TestBehind_quickStepsAreWrittenTogether(t *testing.T) {
 func TestBehind_isWrittenAtTheEnd(t *testing.T) {
 	kept := memory.New()
 	r, _ := onStore(t, kept, &echo{kind: "text/event-stream", answer: []byte(sseAnswer)})
-	r.options.After = func(time.Duration, func()) func() bool { return func() bool { return true } }
 	c := newChat(t)
 	for range 3 {
 		c.ask(r)
@@ -207,7 +210,6 @@ func TestBehind_whatWasNotWrittenIsSaidAgain(t *testing.T) {
 		}
 		_, before := logOf(t, kept)
 		// It is killed while its request is under way: nobody hears the answer, and no time passes.
-		r.options.After = func(time.Duration, func()) func() bool { return func() bool { return true } }
 		if _, err := r.RoundTrip(c.request()); err != nil {
 			t.Fatal(err)
 		}
