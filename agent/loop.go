@@ -178,7 +178,12 @@ func (l *Loop) Run(ctx context.Context, id, prompt string, attached ...session.P
 		}
 		id = created
 	}
-	return l.work(ctx, id, func(r *run, _ bool) (bool, error) { return true, r.say(ctx, said{prompt, attached}) })
+	return l.work(ctx, id, func(r *run, _ bool) (bool, error) {
+		if err := r.overdue(ctx); err != nil {
+			return false, err
+		}
+		return true, r.say(ctx, said{prompt, attached})
+	})
 }
 
 // Resume goes on with a session that a crash, an error or a cancellation left: calls that never
@@ -186,8 +191,11 @@ func (l *Loop) Run(ctx context.Context, id, prompt string, attached ...session.P
 // last turn is finished is left alone; Turn.Steps is 0 then.
 func (l *Loop) Resume(ctx context.Context, id string) (Turn, error) {
 	return l.work(ctx, id, func(r *run, unfinished bool) (bool, error) {
-		if !unfinished || !r.cut {
-			return unfinished, nil
+		if !unfinished {
+			return false, nil
+		}
+		if err := r.overdue(ctx); err != nil || !r.cut {
+			return true, err
 		}
 		return true, r.nudge(ctx)
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/winnowhq/winnow"
@@ -15,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 )
 
 // trace writes down what a loop, its engine and its hooks tell, in the order in which it happens.
@@ -135,6 +137,61 @@ func TestOrder_anOverflowIsFoldedBeforeTheNextStep(t *testing.T) {
 		t.Error("what the hook added did not reach the summariser")
 	}
 	b.folded(got.SessionID, true)
+}
+
+// unfolding is the store of a process that dies before it writes a fold.
+type unfolding struct {
+	store.Store
+	dead atomic.Bool
+}
+
+func (u *unfolding) Apply(ctx context.Context, id string, c store.Change) (int64, error) {
+	if slices.ContainsFunc(c.Append, func(m session.Message) bool { return m.Marker() != nil }) {
+		u.dead.Store(true)
+	}
+	if u.dead.Load() {
+		return 0, errDead
+	}
+	return u.Store.Apply(ctx, id, c)
+}
+
+// A process that ends between the report of a step that overflows and the fold has not folded. The
+// next one does, before its first request; however often that happens, no request is too long.
+func TestOrder_anOverflowOutlivesTheProcess(t *testing.T) {
+	for _, byLetter := range []bool{false, true} {
+		j := &job{n: 8, size: 100}
+		b := small(t, j)
+		if byLetter {
+			letter(t, b, nil)
+		}
+		id, err := b.engine.Create(t.Context(), session.Info{Title: "A job"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := b.store
+		for life := range 5 {
+			b.open(&unfolding{Store: kept})
+			if life == 0 {
+				_, err = b.Run(t.Context(), id, "Write the files. "+constraint)
+			} else {
+				_, err = b.Resume(t.Context(), id)
+			}
+			if !errors.Is(err, errDead) {
+				t.Fatalf("life %d: got %v, want a process that died before it folded", life, err)
+			}
+		}
+		b.open(kept)
+		if _, err = b.Resume(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		j.done(t)
+		b.sound(id)
+		for _, r := range b.upstream.Records() {
+			if r.TooLong {
+				t.Errorf("by the letter %v: request %d is too long: %d tokens", byLetter, r.Number, r.Prompt)
+			}
+		}
+	}
 }
 
 // folded asserts that the first compaction of a log is a marker, then its summary, and behind an

@@ -11,9 +11,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -99,6 +101,24 @@ func (r *run) pending(ctx context.Context) error {
 		return nil
 	}
 	r.over = r.over && !(receipt != nil && r.goesOn(ctx))
+	return err
+}
+
+// overdue folds the past where a process ended after it had reported a step that overflows and
+// before it had folded. A fold that fails is told by its event, and is no reason not to work on:
+// whether the next request fits is the provider's to say.
+func (r *run) overdue(ctx context.Context) error {
+	due, err := winnow.Look(ctx, r.config.Engine, r.id, func(s *report.Session) (bool, error) {
+		w := s.Window()
+		return s.Policy.Auto && w.Verdict != nil && w.Overflow && w.Pending == "", nil
+	})
+	if err != nil || !due {
+		return err
+	}
+	_, err = r.config.Engine.Compact(ctx, r.id, winnow.CompactOptions{Auto: true})
+	if ctx.Err() == nil && winnow.CodeOf(err) != rule.StoreFailed {
+		return nil
+	}
 	return err
 }
 

@@ -208,7 +208,7 @@ func Inspect(s *Session) (Report, error) {
 	r.Cost = r.Bill.Total().Dollars()
 	r.Unpriced = spent.unpriced()
 	r.Costs = CostsOf(s)
-	r.Window = s.windowReport()
+	r.Window = s.Window()
 	r.Strata = s.strata(window, prunable)
 	r.charge()
 	return r, nil
@@ -281,7 +281,8 @@ func (s *Session) fileOf(p *session.Part) string {
 	return name
 }
 
-func (s *Session) windowReport() Window {
+// Window is what counts now.
+func (s *Session) Window() Window {
 	window := s.window()
 	usable := s.Policy.Budget.Usable(s.Model)
 	w := Window{
