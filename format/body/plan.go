@@ -132,17 +132,17 @@ func (p *plan) list(start, kept int, summary, added []session.Message) ([]byte, 
 
 	before := d.List.Start + 1 // where the element before ends
 	end := d.List.End - 1
-	list := make([]byte, 0, d.List.Len())
+	pieces := append(make([][]byte, 0, 2*len(texts)+4), d.Text[:before])
 	begun := false
 	put := func(gap, text []byte) {
 		switch {
 		case !begun && len(d.Elements) > 0:
-			list = append(list, d.Text[before:d.Elements[0].Start]...)
-		case begun:
-			list = append(list, gap...)
+			gap = d.Text[before:d.Elements[0].Start]
+		case !begun:
+			gap = nil
 		}
 		begun = true
-		list = append(list, text...)
+		pieces = append(pieces, gap, text)
 	}
 	gap := func(i int) []byte { // what is before an element
 		if i == 0 || i >= len(d.Elements) {
@@ -173,11 +173,11 @@ func (p *plan) list(start, kept int, summary, added []session.Message) ([]byte, 
 	}
 	if n := len(d.Elements); n > 0 {
 		if !begun {
-			list = d.Text[before:d.Elements[0].Start]
+			pieces = append(pieces, d.Text[before:d.Elements[0].Start])
 		}
 		end = d.Elements[n-1].End
 	}
-	return slices.Concat(d.Text[:before], list, d.Text[end:]), nil
+	return bytes.Join(append(pieces, d.Text[end:]), nil), nil
 }
 
 var comma = []byte{','}
@@ -227,7 +227,10 @@ func (p *plan) orphans(first, kept int) {
 	for i := range d.Messages[:first] {
 		for j := range d.Messages[i].Parts {
 			part := &d.Messages[i].Parts[j]
-			if place := d.Places[part.ID]; part.Type == session.ToolPart && place.ResultElement >= kept {
+			if part.Type != session.ToolPart {
+				continue
+			}
+			if place := d.Places[part.ID]; place.ResultElement >= kept {
 				p.remove(place.ResultElement, place.ResultBlock)
 			}
 		}

@@ -25,16 +25,7 @@ func Splice(text []byte, edits ...Edit) []byte {
 	if len(edits) == 0 {
 		return text
 	}
-	edits = sorted(edits)
-	size := 0
-	for piece := range Pieces(text, edits...) {
-		size += len(piece)
-	}
-	out := make([]byte, 0, size)
-	for piece := range Pieces(text, edits...) {
-		out = append(out, piece...)
-	}
-	return out
+	return bytes.Join(slices.AppendSeq(make([][]byte, 0, 2*len(edits)+1), Pieces(text, edits...)), nil)
 }
 
 // Pieces yields what Splice joins, without a copy of the text.
