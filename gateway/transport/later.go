@@ -51,16 +51,18 @@ func (p *pending) wait() {
 	}
 }
 
-// afterwards does what is to be done when an answer has ended: at once, or beside the client, which
-// does not wait for it then. The lineage's next request does; without a lineage it is done at once.
+// afterwards does what is to be done when an answer has ended: before its client hears of the end,
+// which waits a while for it, or beside the client. The lineage's next request waits for it then;
+// without a lineage the client does.
 func (t *Transport) afterwards(f *lineage, do func()) {
 	if !t.options.Later || f == nil {
-		do()
+		within(ending, nil, func() bool { do(); return true }, nil)
 		return
 	}
 	t.recording.add()
 	f.recording.add()
 	go func() {
+		deepen()
 		defer t.recording.done()
 		defer f.recording.done()
 		do()
@@ -81,7 +83,10 @@ func (t *Transport) writeSoon(f *lineage, l *conversation) {
 	t.unwritten[l] = f
 	t.mu.Unlock()
 	if !known {
-		t.options.After(soon, func() { t.writeNow(f, l) })
+		t.options.After(soon, func() {
+			deepen()
+			t.writeNow(f, l)
+		})
 	}
 }
 

@@ -29,6 +29,7 @@ const mostOverdue = 64
 func within[T any](most time.Duration, end <-chan struct{}, step func() T, late func(T)) (result T, inTime bool) {
 	done, left := make(chan T), make(chan struct{})
 	go func() {
+		deepen()
 		result := step()
 		select {
 		case done <- result:
@@ -49,6 +50,20 @@ func within[T any](most time.Duration, end <-chan struct{}, step func() T, late 
 	close(left)
 	return result, false
 }
+
+// deepen gives a goroutine that is new the stack that a request needs. Without it the stack grows to
+// that in steps, and is copied at each.
+//
+//go:noinline
+func deepen() {
+	var stack [deep]byte
+	touch(&stack)
+}
+
+const deep = 24 << 10 // bytes
+
+//go:noinline
+func touch(*[deep]byte) {}
 
 // bounded is a context for a step that uses the store. It ends when the store does not answer any
 // more, which closes away, too; a step that only has much to do is not disturbed. The step calls
