@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -25,10 +26,10 @@ func BenchmarkTransport(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			t := New(engine, Options{Base: &echo{kind: "text/event-stream", answer: []byte(sseAnswer)}})
+			t := New(engine, Options{Base: &echo{kind: "text/event-stream", answer: []byte(sseAnswer)}, Later: true, Behind: true})
 			var messages bytes.Buffer
 			messages.WriteString(`{"role":"user","content":"Look around."}`)
-			next := 0
+			next, allocated := 0, uint64(0)
 			step := func(result string) {
 				next++
 				fmt.Fprintf(&messages, `,{"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"read","input":{"file_path":"f%d"}}]}`+
@@ -40,18 +41,26 @@ func BenchmarkTransport(b *testing.B) {
 			send := func() {
 				body := `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[` + messages.String() + `]}`
 				r, _ := http.NewRequest("POST", "https://provider.example/v1/messages", strings.NewReader(body))
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
 				answer, err := t.RoundTrip(r)
 				if err != nil {
 					b.Fatal(err)
 				}
 				io.Copy(io.Discard, answer.Body)
 				answer.Body.Close()
+				t.recording.wait()
+				runtime.ReadMemStats(&after)
+				allocated += after.TotalAlloc - before.TotalAlloc - uint64(len(body))
 			}
 			send()
+			t.Wait()
+			allocated = 0
 			for b.Loop() {
 				step(strings.Repeat("words of a file that is new and long, line by line\\n", 60))
 				send()
 			}
+			b.ReportMetric(float64(allocated)/float64(b.N)/1024, "KB-beside-the-body/op")
 		})
 	}
 }

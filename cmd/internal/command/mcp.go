@@ -78,6 +78,7 @@ func runMCP(ctx context.Context, a *cli.App, listen, session string) error {
 }
 
 func listenMCP(ctx context.Context, a *cli.App, server *sdk.Server, address string) error {
+	a.Enduring.Store(true) // before anybody can see that it listens, and end it
 	l, err := serve.Listen(address)
 	if err != nil {
 		var failed *net.OpError
@@ -86,7 +87,6 @@ func listenMCP(ctx context.Context, a *cli.App, server *sdk.Server, address stri
 		}
 		return err
 	}
-	a.Enduring.Store(true)
 	log := slog.New(slog.NewTextHandler(a.Err, nil))
 	log.Info("listening", "address", "http://"+l.Addr().String())
 	_ = a.Err.Flush()

@@ -137,13 +137,13 @@ func runServe(ctx context.Context, s *listening) error {
 		return err
 	}
 	upstreams := s.upstreams(settings)
+	a.Enduring.Store(true) // before anybody can see that it listens, and end it
 	if err := relay.Start(context.WithoutCancel(ctx), upstreams, s.drain()); err != nil {
 		monitoring.close()
 		relay.Close()
 		return err
 	}
 	defer monitoring.serve(relay.Monitoring(), "metrics", "/metrics", s.log)()
-	a.Enduring.Store(true)
 	scheme := "http://"
 	if s.encrypts() {
 		scheme = "https://"

@@ -158,14 +158,9 @@ export function withTexts<P extends { type: string }>(
   });
 }
 
-/** Returns the chat's form of a result with parts: one text, and a stand-in for each attachment. */
-export function resultOf<P extends { type: string }>(
-  parts: P[], write: (part: P) => ChatPart | undefined,
-): string | ChatPart[] {
-  const list = parts.map(write).filter((part) => part !== undefined);
-  const text = list.filter((part) => part.type === "text").map((part) => part.text).join("\n");
-  const others = list.filter((part) => part.type !== "text");
-  return others.length > 0 ? [{ type: "text", text }, ...others] : text;
+/** Returns the text of a result with parts. Its images and files stay, and Winnow is not told of them. */
+export function resultOf(parts: { type: string; text?: string }[]): string {
+  return parts.filter((part) => part.type === "text").map((part) => part.text ?? "").join("\n");
 }
 
 /** Returns the parts of a result with the shown text in place of its texts. All other parts stay. */
@@ -245,7 +240,7 @@ function writePart(part: PromptPart): ChatPart | undefined {
     case "text":
       return { type: "text", text: part.text ?? "" };
     case "tool-result": // the provider ran the tool
-      return { type: "text", text: textOf(outputOf(part.output!)) };
+      return { type: "text", text: outputOf(part.output!) };
     case "image":
       return attachment("image/png");
     case "file": {
@@ -256,17 +251,10 @@ function writePart(part: PromptPart): ChatPart | undefined {
   return undefined;
 }
 
-function outputOf({ type, value, reason }: PromptOutput): string | ChatPart[] {
-  if (type === "content") return resultOf(value as PromptPart[], writeResultPart);
+function outputOf({ type, value, reason }: PromptOutput): string {
+  if (type === "content") return resultOf(value as PromptPart[]);
   if (type === "execution-denied") return reason ?? "denied";
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-}
-
-/** Returns the chat's form of a part of a result: a text, or a stand-in for an image or a file. */
-function writeResultPart(part: PromptPart): ChatPart | undefined {
-  if (part.type === "text") return { type: "text", text: part.text ?? "" };
-  if (part.type === "custom") return undefined;
-  return attachment(part.mediaType ?? (part.type.startsWith("image") ? "image/png" : "application/octet-stream"));
 }
 
 function changePrompt(message: PromptMessage, shown: ChatMessage[]): PromptMessage {
@@ -286,7 +274,7 @@ function changePrompt(message: PromptMessage, shown: ChatMessage[]): PromptMessa
 
 function changeResult(part: PromptPart, text: string | undefined): PromptPart {
   const output = part.output;
-  if (part.type !== "tool-result" || !output || text === undefined || text === textOf(outputOf(output))) return part;
+  if (part.type !== "tool-result" || !output || text === undefined || text === outputOf(output)) return part;
   switch (output.type) {
     case "content":
       return { ...part, output: { ...output, value: withResult(output.value as PromptPart[], text) } };

@@ -108,8 +108,8 @@ function part(block: Block): ChatPart | undefined {
   return { type: "text", text: JSON.stringify(block) }; // such as a tool that the provider ran
 }
 
-function result(content: string | Block[]): string | ChatPart[] {
-  return typeof content === "string" ? content : resultOf(content, part);
+function result(content: string | Block[]): string {
+  return typeof content === "string" ? content : resultOf(content);
 }
 
 function change(message: BaseMessage, shown: ChatMessage[]): BaseMessage {
@@ -117,7 +117,7 @@ function change(message: BaseMessage, shown: ChatMessage[]): BaseMessage {
   const content = message.content as string | Block[];
   if (message.getType() === "tool") {
     const text = textOf(now!.content);
-    if (text === textOf(result(content))) return message;
+    if (text === result(content)) return message;
     return copy(message, { content: typeof content === "string" ? text : withResult(content, text) });
   }
   const inputs = changedInputs(write(message)[0], now);

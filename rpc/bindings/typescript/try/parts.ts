@@ -35,6 +35,7 @@ const failing = { onError: (error: unknown) => assert.fail(String(error)) };
 /** Shows something else of the results and the inputs of these calls. */
 function leavesOut(...ids: string[]): Decide {
   return (messages) => messages.map((message, i) => {
+    if (message.role === "tool") assert.equal(typeof message.content, "string", "images and files of results stay");
     if (ids.includes(message.tool_call_id!)) return { ...message, content: `[${message.tool_call_id} left out]` };
     if (!message.tool_calls?.some((call) => ids.includes(`${call.id} input`))) return i;
     const calls = message.tool_calls.map((call) => (ids.includes(`${call.id} input`)
