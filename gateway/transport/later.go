@@ -71,6 +71,17 @@ func (t *Transport) afterwards(f *lineage, do func()) {
 // other requests.
 const soon = 50 * time.Millisecond
 
+// inARow is how many requests of a conversation in a row must have come here for the next one to be
+// expected here, too. Of two replicas that take turns at random one in 32 requests is then expected at
+// the wrong one: if it comes within the time that the one before waits, it does not find that one's
+// answer in the log, and brings it as the client has it.
+const inARow = 4
+
+// behind reports whether what a request adds to a conversation may wait: see Options.Behind.
+func (t *Transport) behind(l *conversation) bool {
+	return t.options.Behind && (!t.options.Shared || l.own >= inARow)
+}
+
 // writeSoon writes a conversation's waiting messages and usage before long. The lock is held.
 func (t *Transport) writeSoon(f *lineage, l *conversation) {
 	if l.revision >= 0 {
@@ -106,12 +117,17 @@ func (t *Transport) write(f *lineage, l *conversation) {
 	ctx, stop := t.expected(l)
 	defer stop()
 	still := func([]session.Message) bool { return !l.outrun(ctx) }
-	switch err := winnow.Extend(ctx, t.engine, l.id, still, nil); {
-	case err == nil:
+	err := winnow.Extend(ctx, t.engine, l.id, still, nil)
+	if isOutrun(err) {
+		f.loaded, l.revision, l.shared, l.own = false, 0, true, 0
+		// What the other process has not said itself is written all the same, the usage for one. It
+		// learns that a request is under way here, if with nothing else, and decides nothing meanwhile.
+		err = winnow.Extend(ctx, t.engine, l.id, func([]session.Message) bool { return true }, nil)
+	}
+	switch {
+	case err == nil && l.revision < 0:
 		l.noted(ctx)
-	case isOutrun(err):
-		f.loaded, l.revision, l.shared = false, 0, true
-	default:
+	case err != nil && !isOutrun(err):
 		l.revision = 0
 		t.failed(f, "write a request", err)
 	}
