@@ -264,13 +264,13 @@ func (e *Engine) write(ctx context.Context, l *live, c store.Change) (revision i
 		if c.Base, err = r.Apply(ctx, e.config.Store, l.id, *l.waiting); err != nil {
 			return 0, err
 		}
-		e.stored(l)
+		e.written(l)
 	}
 	if l.waiting != nil {
 		c = l.waiting.Then(c)
 	}
 	if revision, err = r.Apply(ctx, e.config.Store, l.id, c); err == nil {
-		e.stored(l)
+		e.written(l)
 	}
 	return revision, err
 }

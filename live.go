@@ -2,8 +2,6 @@ package winnow
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -51,6 +49,7 @@ type live struct {
 
 	turn   turn
 	memory *cache.Entry // of the engine's pool
+	number int64        // see store.Copy
 	// waiting are messages and requests that are not stored yet, on the stored revision; nil for none.
 	waiting  *store.Change
 	stays    atomic.Bool // something waits
@@ -211,81 +210,6 @@ func (e *Engine) forget(id string) {
 	l := e.live[id]
 	e.mu.Unlock()
 	if l != nil {
-		e.unload(l)
-	}
-}
-
-// load reads a session from the store, for the first time or again because somebody else changed
-// it. What was counted stays known. After an error what is at hand is as it was, of an older
-// revision, so that the next use reads again.
-func (e *Engine) load(ctx context.Context, l *live) error {
-	for {
-		state, err := store.ReadingOf(ctx).State(ctx, e.config.Store, l.id)
-		if err != nil {
-			return err
-		}
-		log := make([]session.Message, 0, state.Messages)
-		for m, failed := range e.config.Store.Messages(ctx, l.id) {
-			if failed != nil {
-				err = failed
-				break
-			}
-			log = append(log, m)
-		}
-		switch {
-		case errors.Is(err, store.ErrConflict) || err == nil && len(log) != state.Messages:
-			continue // somebody wrote while it was read
-		case err != nil:
-			return err
-		}
-		slices.Reverse(log)
-		before := cache.Messages(l.log...)
-		e.replace(ctx, l, state, log)
-		e.resized(l, cache.Messages(l.log...)-before)
-		l.handles.Recall = state.Info.Recall
-		l.handles.Name(l.log)
-		l.view.Labels = e.labels(l)
-		l.view.Reset()
-		l.restored = nil
-		l.changed = 0
-		l.meter, l.scale, l.fixed = meter{}, 0, fixedTokens{tokens: l.fixed.tokens}
-		break
-	}
-	l.model = e.modelOf(l.state.Info, l.log)
-	if l.facts == nil {
-		l.facts = rule.NewFacts(e.config.Counter)
-		l.facts.Learn(l.log)
-		e.calibrate(l)
-	} else {
-		l.facts.Forget() // another writer may have replaced any message
-	}
-	l.forgetReport()
-	return nil
-}
-
-// replace takes a session as the store has it, and adds the waiting messages and requests: only the
-// requests if somebody else has appended to the log.
-func (e *Engine) replace(ctx context.Context, l *live, state store.State, log []session.Message) {
-	waiting, stored := l.waiting, len(l.log)
-	l.state, l.log = state, log
-	if waiting == nil {
-		return
-	}
-	c := waiting.Rebase(state.Revision, len(log) != stored-len(waiting.Append))
-	if !c.Grows() {
-		e.stored(l)
-		return
-	}
-	l.waiting = &c
-	l.state, l.log, _ = (&report.Session{State: state, Log: log}).After(c)
-	l.state.Revision = -e.waits.Add(1)
-	store.ReadingOf(ctx).Waits(l.id, l.state.Revision)
-}
-
-// stored notes that nothing of a session waits any more.
-func (e *Engine) stored(l *live) {
-	l.waiting = nil
-	if l.stays.Store(false); l.released.Load() {
 		e.unload(l)
 	}
 }

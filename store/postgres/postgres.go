@@ -191,6 +191,7 @@ var (
 	_ store.Filer    = (*Store)(nil)
 	_ store.Keeper   = (*Store)(nil)
 	_ store.Relayer  = (*Store)(nil)
+	_ store.Resumer  = (*Store)(nil)
 	_ store.Remote   = (*Store)(nil)
 	_ store.Writer   = (*Store)(nil)
 	_ store.Checker  = (*Store)(nil)
