@@ -214,6 +214,72 @@ func (e *Engine) forget(id string) {
 	}
 }
 
+// load reads a session from the store, for the first time or again because somebody else changed
+// it. What was counted stays known. After an error what is at hand is as it was, of an older
+// revision, so that the next use reads again.
+func (e *Engine) load(ctx context.Context, l *live) error {
+	before := store.Copy{State: l.state, Log: l.log, Number: l.number}.Without(l.waiting)
+	now, from, err := store.ReadingOf(ctx).Read(ctx, e.config.Store, l.id, before)
+	if err != nil {
+		return err
+	}
+	had := cache.Messages(l.log[min(from, len(l.log)):]...)
+	e.replace(ctx, l, now.State, now.Log)
+	l.number = now.Number
+	e.resized(l, cache.Messages(l.log[from:]...)-had)
+	l.handles.Recall = l.state.Info.Recall
+	l.handles.Name(l.log)
+	l.view.Labels = e.labels(l)
+	if added, only := l.state.CommittedSince(before.State); from > 0 && only {
+		l.state.Ledger = before.State.Ledger.With(added...) // which who reads that one goes on with
+		if l.changed = min(l.changed, from); len(added) > 0 {
+			l.changed = min(l.changed, rule.FirstOf(l.log, added))
+		}
+	} else {
+		l.view.Reset()
+		l.changed = 0
+	}
+	l.restored = nil
+	l.meter, l.scale, l.fixed = meter{}, 0, fixedTokens{tokens: l.fixed.tokens}
+	l.model = e.modelOf(l.state.Info, l.log)
+	if l.facts == nil {
+		l.facts = rule.NewFacts(e.config.Counter)
+		l.facts.Learn(l.log)
+		e.calibrate(l)
+	} else if from == 0 || len(l.log)-from > rule.Noticed {
+		l.facts.Forget() // another writer may have replaced any message from there on
+	}
+	l.forgetReport()
+	return nil
+}
+
+// replace takes a session as the store has it, and adds the waiting messages and requests: only the
+// requests if somebody else has appended to the log.
+func (e *Engine) replace(ctx context.Context, l *live, state store.State, log []session.Message) {
+	waiting, stored := l.waiting, len(l.log)
+	l.state, l.log = state, log
+	if waiting == nil {
+		return
+	}
+	c := waiting.Rebase(state.Revision, len(log) != stored-len(waiting.Append))
+	if !c.Grows() {
+		e.written(l)
+		return
+	}
+	l.waiting = &c
+	l.state, l.log, _ = (&report.Session{State: state, Log: log}).After(c)
+	l.state.Revision = -e.waits.Add(1)
+	store.ReadingOf(ctx).Waits(l.id, l.state.Revision)
+}
+
+// written notes that nothing of a session waits any more.
+func (e *Engine) written(l *live) {
+	l.waiting = nil
+	if l.stays.Store(false); l.released.Load() {
+		e.unload(l)
+	}
+}
+
 // calibrate learns from the reports in a log how many tokens the model makes of our estimates: from
 // what the prompt grew by from one step to the next. Where a pivot or a pruning came in between it
 // shrank, and teaches nothing.

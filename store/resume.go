@@ -3,8 +3,11 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
+	"reflect"
 	"slices"
 
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -30,6 +33,31 @@ type Copy struct {
 	State  State
 	Log    []session.Message
 	Number int64 // Mark.Session, 0 if the store is no Resumer
+}
+
+// Without is the session before a change that Grows and waits to be written, nil for none; the zero value
+// if that cannot be told.
+func (c Copy) Without(waiting *Change) Copy {
+	switch {
+	case waiting == nil:
+		return c
+	case len(waiting.Update) > 0:
+		return Copy{}
+	}
+	c.Log = c.Log[:len(c.Log)-len(waiting.Append)]
+	c.State.Revision, c.State.Messages = waiting.Base, len(c.Log)
+	return c
+}
+
+// CommittedSince are the elisions that were added to those of a state before. only is false if others
+// are gone, or something else changed what the log shows.
+func (s State) CommittedSince(before State) (added []rule.Elision, only bool) {
+	known, now := before.Ledger.All(), s.Ledger.All()
+	same := func(a, b rule.Elision) bool { return reflect.DeepEqual(a, b) }
+	if len(now) < len(known) || !slices.EqualFunc(known, now[:len(known)], same) || !maps.Equal(before.Undone, s.Undone) {
+		return nil, false
+	}
+	return now[len(known):], true
 }
 
 // Read reads a session: where the store is a Resumer only what was added or replaced since it was as
