@@ -49,7 +49,7 @@ type live struct {
 
 	turn   turn
 	memory *cache.Entry // of the engine's pool
-	number int64        // see store.Copy
+	origin string       // see store.Mark
 	// waiting are messages and requests that are not stored yet, on the stored revision; nil for none.
 	waiting  *store.Change
 	stays    atomic.Bool // something waits
@@ -218,20 +218,20 @@ func (e *Engine) forget(id string) {
 // it. What was counted stays known. After an error what is at hand is as it was, of an older
 // revision, so that the next use reads again.
 func (e *Engine) load(ctx context.Context, l *live) error {
-	before := store.Copy{State: l.state, Log: l.log, Number: l.number}.Without(l.waiting)
+	before := store.Copy{State: l.state, Log: l.log, Origin: l.origin}.Without(l.waiting)
 	now, from, err := store.ReadingOf(ctx).Read(ctx, e.config.Store, l.id, before)
 	if err != nil {
 		return err
 	}
 	had := cache.Messages(l.log[min(from, len(l.log)):]...)
 	e.replace(ctx, l, now.State, now.Log)
-	l.number = now.Number
+	l.origin = now.Origin
 	e.resized(l, cache.Messages(l.log[from:]...)-had)
 	l.handles.Recall = l.state.Info.Recall
 	l.handles.Name(l.log)
 	l.view.Labels = e.labels(l)
 	if added, only := l.state.CommittedSince(before.State); from > 0 && only {
-		l.state.Ledger = before.State.Ledger.With(added...) // which who reads that one goes on with
+		l.state.Ledger = before.State.Ledger.With(added...) // the rules look only at what it adds
 		if l.changed = min(l.changed, from); len(added) > 0 {
 			l.changed = min(l.changed, rule.FirstOf(l.log, added))
 		}

@@ -15,14 +15,16 @@ import (
 type Resumer interface {
 	// Resume returns a session's state, and the messages that were added or replaced since a mark, by
 	// their positions in the log: all of one moment, for which the new mark stands. The messages are nil
-	// if the mark is zero or that of another session, or if so many are new that Messages should be
-	// read. ErrNotFound if there is no such session.
+	// if the mark is zero or has another origin, or if so many are new that Messages should be read.
+	// ErrNotFound if there is no such session.
 	Resume(ctx context.Context, id string, since Mark) (state State, now Mark, fresh map[int]session.Message, err error)
 }
 
 // Mark is how far a session was read. The zero value stands for nothing.
 type Mark struct {
-	Session  int64 // of two sessions that had the same id, one after the other, each has its own
+	// Origin tells sessions apart that had the same id, and servers: after a failover one may have other
+	// changes at the same revisions.
+	Origin   string
 	Revision int64
 	Messages int
 }
@@ -32,7 +34,7 @@ type Mark struct {
 type Copy struct {
 	State  State
 	Log    []session.Message
-	Number int64 // Mark.Session, 0 if the store is no Resumer
+	Origin string // see Mark; "" if the store is no Resumer
 }
 
 // Without is the session before a change that Grows and waits to be written, nil for none; the zero value
@@ -60,19 +62,19 @@ func (s State) CommittedSince(before State) (added []rule.Elision, only bool) {
 	return now[len(known):], true
 }
 
-// Read reads a session: where the store is a Resumer only what was added or replaced since it was as
-// before. from is the position of the first message that may be another one than before, 0 if all may.
-// Nothing of before is changed; the messages that stayed are shared.
+// Read reads a session that was known as before. From a Resumer it takes only the messages that were
+// added or replaced since, and shares the others. from is the position of the first message that may
+// differ from before's, 0 if all may.
 func (r *Reading) Read(ctx context.Context, s Store, id string, before Copy) (now Copy, from int, err error) {
 	for {
 		var fresh map[int]session.Message
 		if resumer, ok := s.(Resumer); ok {
-			mark := Mark{before.Number, before.State.Revision, len(before.Log)}
+			mark := Mark{before.Origin, before.State.Revision, len(before.Log)}
 			if mark.Messages != before.State.Messages {
 				mark = Mark{}
 			}
 			now.State, mark, fresh, err = resumer.Resume(ctx, id, mark)
-			now.Number = mark.Session
+			now.Origin = mark.Origin
 		} else {
 			now.State, err = s.State(ctx, id)
 		}

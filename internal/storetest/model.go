@@ -189,12 +189,12 @@ func (m *model) compare(r *rapid.T) {
 func (m *model) resume(r *rapid.T, want store.State) {
 	m.copies = append(m.copies, store.Copy{State: m.state, Log: slices.Clone(m.log)})
 	before := rapid.SampledFrom(m.copies).Draw(r, "before")
-	if before.Number == 0 {
+	if before.Origin == "" {
 		read, _, err := new(store.Reading).Read(m.t.Context(), m.s, m.state.Info.ID, store.Copy{})
 		if err != nil {
 			r.Fatal(err)
 		}
-		before.Number = read.Number
+		before.Origin = read.Origin
 	}
 	had := append([]session.Message{}, before.Log...)
 	now, from, err := new(store.Reading).Read(m.t.Context(), m.s, m.state.Info.ID, before)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -70,8 +71,8 @@ func (r *resuming) Resume(ctx context.Context, id string, since store.Mark) (
 	if err != nil {
 		return state, now, nil, err
 	}
-	now = store.Mark{Session: 1 + r.deleted, Revision: state.Revision, Messages: len(log)}
-	if since.Session != now.Session || !known || len(before) != since.Messages {
+	now = store.Mark{Origin: fmt.Sprint(r.deleted), Revision: state.Revision, Messages: len(log)}
+	if since.Origin != now.Origin || !known || len(before) != since.Messages {
 		return state, now, nil, nil
 	}
 	fresh = map[int]session.Message{}

@@ -73,6 +73,7 @@ type Database struct {
 
 	loss          loss
 	reads, writes atomic.Int64 // answered
+	breaks        atomic.Int64 // of connections: the server may have lost what it had not on disk
 	written       store.Written
 	wanted        atomic.Pointer[Wanted]
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -13,16 +14,16 @@ import (
 // mostFresh is how many messages Resume reads at most: more are read in pages.
 const mostFresh = 256
 
-// The messages of a session that are new to a reader who knows its number ($3), a revision ($4) and how
-// many messages it had then ($5); none if more than $6 were added.
+// The messages of a session that are new to a reader who knows a revision ($3) and how many messages it
+// had then ($4); none if more than $5 were added.
 const (
 	freshMessages = `SELECT m.position, m.info, m.parts, m.apart` + fromFresh + whereFresh
 	freshApart    = `SELECT a.message, a.part, a.field, c.size, c.codec, c.data` + fromFresh + `
 		JOIN apart AS a ON a.tenant = m.tenant AND a.session = m.session AND a.message = m.position
 		LEFT JOIN content AS c ON c.tenant = a.tenant AND c.hash = a.content` + whereFresh
 	fromFresh = ` FROM session AS s JOIN message AS m ON m.tenant = s.tenant AND m.session = s.num
-			AND (m.revision > $4 OR m.position >= $5)`
-	whereFresh = ` WHERE s.tenant = $1 AND s.id = $2 AND s.num = $3 AND s.messages <= $5 + $6`
+			AND (m.revision > $3 OR m.position >= $4)`
+	whereFresh = ` WHERE s.tenant = $1 AND s.id = $2 AND s.messages <= $4::bigint + $5::bigint`
 )
 
 // Resume implements [store.Resumer], in one round trip.
@@ -46,8 +47,8 @@ func (s *Store) Resume(ctx context.Context, id string, since store.Mark) (
 			}
 			return rows.Err()
 		})
-		if since.Session != 0 {
-			args := []any{s.tenant, key(id), since.Session, since.Revision, since.Messages, mostFresh}
+		if since != (store.Mark{}) {
+			args := []any{s.tenant, key(id), since.Revision, since.Messages, mostFresh}
 			b.Queue(freshMessages, args...).Query(func(rows pgx.Rows) (err error) {
 				page, err = pgx.CollectRows(rows, scanMessage)
 				return err
@@ -66,8 +67,9 @@ func (s *Store) Resume(ctx context.Context, id string, since store.Mark) (
 	if state, err = row.state(); err != nil {
 		return state, now, nil, err
 	}
-	now = store.Mark{Session: row.number, Revision: state.Revision, Messages: state.Messages}
-	if now.Session != since.Session || now.Messages < since.Messages || now.Messages > since.Messages+mostFresh {
+	now = store.Mark{Origin: fmt.Sprint(row.number, " ", row.started, " ", s.db.breaks.Load()), Revision: state.Revision,
+		Messages: state.Messages}
+	if now.Origin != since.Origin || now.Messages < since.Messages || now.Messages > since.Messages+mostFresh {
 		return state, now, nil, nil
 	}
 	fresh = make(map[int]session.Message, len(page))

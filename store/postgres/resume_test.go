@@ -100,3 +100,34 @@ func TestResume_besideAnOlderProgram(t *testing.T) {
 		}
 	}
 }
+
+// A server that was started anew may have lost what a reader has: all is new to it.
+func TestResume_ofAnotherServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it restarts a server")
+	}
+	c := pgtest.NewCluster(t, false)
+	s := open(t, c.URL(), postgres.Options{}).Tenant("acme")
+	if err := s.Create(t.Context(), session.Info{ID: "ses"}); err != nil {
+		t.Fatal(err)
+	}
+	_, mark, _, err := s.Resume(t.Context(), "ses", store.Mark{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, fresh, err := s.Resume(t.Context(), "ses", mark); err != nil || fresh == nil {
+		t.Fatalf("nothing is known of what was read, %v", err)
+	}
+	if err := c.Down("fast"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Up(); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, c.URL(), postgres.Options{}).Tenant("acme") // whose connections did not break
+	for name, s := range map[string]*postgres.Store{"the same store": s, "another store": other} {
+		if _, now, fresh, err := s.Resume(t.Context(), "ses", mark); err != nil || fresh != nil || now.Origin == mark.Origin {
+			t.Errorf("%s resumes from %+v to %+v, %v", name, mark, now, err)
+		}
+	}
+}
