@@ -70,8 +70,8 @@ type Options struct {
 	// not written down. No other process may take a request of a conversation while this one has one
 	// under way, unless Shared is set.
 	Behind bool
-	// Shared, with Behind: other processes take requests of the same conversations. Only those whose
-	// newest requests all came here wait: see inARow.
+	// Shared, with Behind: other processes may take requests of the same conversation. Nothing of it
+	// waits before its newest requests all came to this process: see inARow.
 	Shared bool
 	// Patience is how long a request waits for a store that does not answer; then it leaves with
 	// what was decided before about its conversation, and so do the next ones at once, until the

@@ -73,7 +73,7 @@ type Database struct {
 
 	loss          loss
 	reads, writes atomic.Int64 // answered
-	breaks        atomic.Int64 // of connections: the server may have lost what it had not on disk
+	breaks        atomic.Int64 // of connections: the server may have lost its newest changes
 	written       store.Written
 	wanted        atomic.Pointer[Wanted]
 }

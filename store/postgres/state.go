@@ -47,8 +47,8 @@ func (s *Store) revision(ctx context.Context, id string) (revision int64, err er
 // stateRow is a session's row with all that is known about it except its messages.
 type stateRow struct {
 	number, revision, messages int64
-	// started is since when the server runs, in microseconds: after a failover or a restore it is another
-	// one, and what a reader has may not be there.
+	// started is when the server was started, in microseconds since 1970. After a failover or a restore
+	// it differs, and the server may lack what a reader has.
 	started                                            int64
 	info, prepared                                     []byte
 	elisions, pins, receipts, spent, undone, dismissed [][]byte
@@ -60,8 +60,8 @@ func (r *stateRow) columns() []any {
 }
 
 // selectState is one query, which sees one moment.
-const selectState = `SELECT num, (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, info, revision, messages,
-		prepared,
+const selectState = `SELECT num, (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint,
+		info, revision, messages, prepared,
 		ARRAY(SELECT data FROM elision AS e WHERE e.tenant = s.tenant AND e.session = s.num ORDER BY e.revision,
 		e.ordinal),
 		ARRAY(SELECT data FROM pin AS p WHERE p.tenant = s.tenant AND p.session = s.num ORDER BY p.revision, p.ordinal),
