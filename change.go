@@ -219,7 +219,7 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		if len(c.Restore)+len(c.Undo)+len(c.Redo) > 0 {
 			l.view.Reset()
 		} else {
-			l.changed = min(l.changed, l.firstOf(c.Commit))
+			l.changed = min(l.changed, rule.FirstOf(l.log, c.Commit))
 		}
 		l.restored = nil
 	}
@@ -264,32 +264,15 @@ func (e *Engine) write(ctx context.Context, l *live, c store.Change) (revision i
 		if c.Base, err = r.Apply(ctx, e.config.Store, l.id, *l.waiting); err != nil {
 			return 0, err
 		}
-		e.stored(l)
+		e.written(l)
 	}
 	if l.waiting != nil {
 		c = l.waiting.Then(c)
 	}
 	if revision, err = r.Apply(ctx, e.config.Store, l.id, c); err == nil {
-		e.stored(l)
+		e.written(l)
 	}
 	return revision, err
-}
-
-// firstOf is the position of the first message of the log of which some elisions leave something
-// out, 0 if none does.
-func (l *live) firstOf(elisions []rule.Elision) int {
-	parts := make(map[string]bool, len(elisions))
-	for i := range elisions {
-		parts[elisions[i].Part] = true
-	}
-	for i := range l.log {
-		for j := range l.log[i].Parts {
-			if parts[l.log[i].Parts[j].ID] {
-				return i
-			}
-		}
-	}
-	return 0
 }
 
 // retries is how often a decision is made anew because somebody else changed the session meanwhile.

@@ -2,8 +2,6 @@ package winnow
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -51,6 +49,7 @@ type live struct {
 
 	turn   turn
 	memory *cache.Entry // of the engine's pool
+	origin string       // see store.Mark
 	// waiting are messages and requests that are not stored yet, on the stored revision; nil for none.
 	waiting  *store.Change
 	stays    atomic.Bool // something waits
@@ -219,45 +218,36 @@ func (e *Engine) forget(id string) {
 // it. What was counted stays known. After an error what is at hand is as it was, of an older
 // revision, so that the next use reads again.
 func (e *Engine) load(ctx context.Context, l *live) error {
-	for {
-		state, err := store.ReadingOf(ctx).State(ctx, e.config.Store, l.id)
-		if err != nil {
-			return err
-		}
-		log := make([]session.Message, 0, state.Messages)
-		for m, failed := range e.config.Store.Messages(ctx, l.id) {
-			if failed != nil {
-				err = failed
-				break
-			}
-			log = append(log, m)
-		}
-		switch {
-		case errors.Is(err, store.ErrConflict) || err == nil && len(log) != state.Messages:
-			continue // somebody wrote while it was read
-		case err != nil:
-			return err
-		}
-		slices.Reverse(log)
-		before := cache.Messages(l.log...)
-		e.replace(ctx, l, state, log)
-		e.resized(l, cache.Messages(l.log...)-before)
-		l.handles.Recall = state.Info.Recall
-		l.handles.Name(l.log)
-		l.view.Labels = e.labels(l)
-		l.view.Reset()
-		l.restored = nil
-		l.changed = 0
-		l.meter, l.scale, l.fixed = meter{}, 0, fixedTokens{tokens: l.fixed.tokens}
-		break
+	before := store.Copy{State: l.state, Log: l.log, Origin: l.origin}.Without(l.waiting)
+	now, from, err := store.ReadingOf(ctx).Read(ctx, e.config.Store, l.id, before)
+	if err != nil {
+		return err
 	}
+	had := cache.Messages(l.log[min(from, len(l.log)):]...)
+	e.replace(ctx, l, now.State, now.Log)
+	l.origin = now.Origin
+	e.resized(l, cache.Messages(l.log[from:]...)-had)
+	l.handles.Recall = l.state.Info.Recall
+	l.handles.Name(l.log)
+	l.view.Labels = e.labels(l)
+	if added, only := l.state.CommittedSince(before.State); from > 0 && only {
+		l.state.Ledger = before.State.Ledger.With(added...) // the rules look only at what it adds
+		if l.changed = min(l.changed, from); len(added) > 0 {
+			l.changed = min(l.changed, rule.FirstOf(l.log, added))
+		}
+	} else {
+		l.view.Reset()
+		l.changed = 0
+	}
+	l.restored = nil
+	l.meter, l.scale, l.fixed = meter{}, 0, fixedTokens{tokens: l.fixed.tokens}
 	l.model = e.modelOf(l.state.Info, l.log)
 	if l.facts == nil {
 		l.facts = rule.NewFacts(e.config.Counter)
 		l.facts.Learn(l.log)
 		e.calibrate(l)
-	} else {
-		l.facts.Forget() // another writer may have replaced any message
+	} else if from == 0 || len(l.log)-from > rule.Noticed {
+		l.facts.Forget() // another writer may have replaced any message from there on
 	}
 	l.forgetReport()
 	return nil
@@ -273,7 +263,7 @@ func (e *Engine) replace(ctx context.Context, l *live, state store.State, log []
 	}
 	c := waiting.Rebase(state.Revision, len(log) != stored-len(waiting.Append))
 	if !c.Grows() {
-		e.stored(l)
+		e.written(l)
 		return
 	}
 	l.waiting = &c
@@ -282,8 +272,8 @@ func (e *Engine) replace(ctx context.Context, l *live, state store.State, log []
 	store.ReadingOf(ctx).Waits(l.id, l.state.Revision)
 }
 
-// stored notes that nothing of a session waits any more.
-func (e *Engine) stored(l *live) {
+// written notes that nothing of a session waits any more.
+func (e *Engine) written(l *live) {
 	l.waiting = nil
 	if l.stays.Store(false); l.released.Load() {
 		e.unload(l)

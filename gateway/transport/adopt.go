@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 )
 
 // goOn lets a request join the log: as it goes on with a conversation, or as a new one. repeated: it
@@ -34,6 +35,7 @@ func (t *Transport) goOn(ctx context.Context, f *lineage, doc *format.Document, 
 		}
 		f.conversations = append(f.conversations, l)
 	}
+	store.ReadingOf(ctx).Behind = t.behind(l)
 	if err := t.refill(ctx, l.id, messages[:n]); err != nil {
 		return nil, false, err
 	}

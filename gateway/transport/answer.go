@@ -127,7 +127,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 			return err
 		}
 		n := len(x.conversation.chain)
-		reading.Behind = reading.Behind && t.options.Behind
+		reading.Behind = reading.Behind && t.behind(x.conversation)
 		return t.report(ctx, x, u, spent, reported(a.Usage) && n > x.sent, alone && n == x.sent+1)
 	}
 	err := record()

@@ -302,3 +302,48 @@ func TestBehind_twoProcessesInTurns(t *testing.T) {
 	inOrder(t, log, c.step-1)
 	billed(t, kept, id, c.step)
 }
+
+// Of a store that is shared, a conversation waits only where its newest requests all came; another
+// process that takes one finds all of it in the store.
+func TestBehind_replicas(t *testing.T) {
+	kept := &countedStore{Store: memory.New()}
+	base := &between{base: &echo{kind: "text/event-stream", answer: []byte(sseAnswer)}}
+	a, _ := onStore(t, kept, base)
+	b, _ := onStore(t, kept, base)
+	a.options.Shared, b.options.Shared = true, true
+	c := newChat(t)
+	in := func(r *Transport) (leaving, after int64) {
+		before := kept.changes.Load()
+		base.do = func() { leaving = kept.changes.Load() - before }
+		c.ask(r)
+		r.recording.wait()
+		return leaving, kept.changes.Load() - before
+	}
+	for n := range 20 {
+		r := a
+		if n%2 == 1 {
+			r = b
+		}
+		if leaving, after := in(r); n > 0 && (leaving == 0 || after == leaving) { // the first has no answer yet
+			t.Fatalf("request %d in turns: %d changes when it left, %d after its answer", n, leaving, after)
+		}
+	}
+	for range inARow {
+		in(a)
+	}
+	for n := range 10 {
+		if leaving, after := in(a); leaving+after != 0 {
+			t.Fatalf("request %d of one process: %d changes when it left, %d after its answer", n, leaving, after)
+		}
+	}
+	in(b) // it knows nothing of what waits
+	id, log := logOf(t, kept)
+	inOrder(t, log, c.step-1)
+	a.Wait()
+	billed(t, kept, id, c.step) // with nothing more asked
+	in(a)
+	_, log = logOf(t, kept)
+	inOrder(t, log, c.step-1)
+	a.Wait()
+	billed(t, kept, id, c.step)
+}

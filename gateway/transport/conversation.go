@@ -32,6 +32,8 @@ type conversationState struct {
 	revision int64
 	// shared: another process had gone on with it when it was last looked at.
 	shared bool
+	// own is how many requests in a row came here since then, or since it was read.
+	own int
 
 	recall bool           // its placeholders name the way back
 	pruned *pivot.Receipt // what was decided after the newest answer
@@ -95,7 +97,7 @@ func (l *conversation) outrun(ctx context.Context) bool {
 func (l *conversation) noted(ctx context.Context) {
 	switch revision, alone := store.ReadingOf(ctx).Alone(l.id); {
 	case !alone:
-		l.shared = true
+		l.shared, l.own = true, 0
 	case revision != 0:
 		l.revision = revision
 	}

@@ -142,7 +142,7 @@ func (t *Transport) compose(ctx context.Context, in incoming, f *lineage, read *
 			t.write(f, l) // another request is under way, or it goes on elsewhere
 		}
 	}
-	ctx = (&store.Reading{Behind: t.options.Behind}).Within(ctx)
+	ctx = new(store.Reading).Within(ctx)
 	x, err = t.composeOnce(ctx, in.protocol, f, read)
 	for tries := 1; tries < mostTries && isOutrun(err); tries++ {
 		f.loaded = false
@@ -155,6 +155,7 @@ func (t *Transport) compose(ctx context.Context, in incoming, f *lineage, read *
 		x.person = in.Header.Get(personHeader)
 		t.noticed(in.Request, x, read)
 		t.delegate(ctx, in.Request, x, decoded)
+		x.conversation.own++
 		x.conversation.noted(ctx)
 		f.remember(x.conversation, x.decisions, x.sent)
 		t.writeSoon(f, x.conversation)

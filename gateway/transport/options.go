@@ -66,10 +66,13 @@ type Options struct {
 	Later bool
 	// Behind, with Later, lets the messages and the usage of a request wait for up to 50 ms, to be
 	// written with those of the next ones. A decision waits for nothing, and is written with them
-	// before it is sent. It is for a store on which no other process takes a request of a conversation
-	// while this one has one under way. After a kill the client sends the messages again; the usage of
-	// those 50 ms is not written down.
+	// before it is sent. After a kill the client sends the messages again; the usage of those 50 ms is
+	// not written down. No other process may take a request of a conversation while this one has one
+	// under way, unless Shared is set.
 	Behind bool
+	// Shared, with Behind: other processes may take requests of the same conversation. Nothing of it
+	// waits before its newest requests all came to this process: see inARow.
+	Shared bool
 	// Patience is how long a request waits for a store that does not answer; then it leaves with
 	// what was decided before about its conversation, and so do the next ones at once, until the
 	// store answers again. Default: DefaultPatience.

@@ -12,40 +12,58 @@ import (
 )
 
 // Two processes on one store, each with what it remembers of the conversation, get its requests by
-// turns, and repeated ones: what stands is sent as it was, from whichever gateway.
+// turns, and repeated ones: what stands is sent as it was, from whichever gateway. So it is where each
+// gets so many in a row that requests wait to be written.
 func TestTransport_replicasSendTheSame(t *testing.T) {
 	sequential(t)
 	for _, p := range llmtest.Protocols() {
 		for _, window := range []int{0, 14_000} {
-			t.Run(fmt.Sprintf("%s, window %d", p, window), func(t *testing.T) { replicas(t, p, window) })
+			t.Run(fmt.Sprintf("%s, window %d", p, window), func(t *testing.T) { replicas(t, p, window, false) })
+			t.Run(fmt.Sprintf("%s, window %d, behind", p, window), func(t *testing.T) { replicas(t, p, window, true) })
 		}
 	}
 }
 
-func replicas(t *testing.T, p llmtest.Protocol, window int) {
+func replicas(t *testing.T, p llmtest.Protocol, window int, behind bool) {
 	b := &tap{base: http.DefaultTransport}
-	s := play(t, p, 80, Options{Base: b})
+	turn, aside, twice := 3, 5, 2
+	if behind {
+		turn, aside, twice = 8, 8, 8
+	}
+	var due []func()
+	late := func() {
+		for _, write := range due {
+			write()
+		}
+		due = nil
+	}
+	s := play(t, p, 80, Options{Base: b, Behind: behind, Shared: true, After: func(_ time.Duration, call func()) func() bool {
+		due = append(due, call)
+		return func() bool { return true }
+	}})
 	s.window = window
 	s.restart()
 	both := []*Transport{s.transport, nil}
 	s.restart()
 	both[1] = s.transport
-	receipts, commits, again := 0, 0, 0
+	receipts, commits, again, waited := 0, 0, 0, false
 	var before []digest
 	for i, at := range s.steps() {
 		asked := s.request(at)
 		var first []byte
 		for n := range 2 {
-			s.transport = both[(i/3+n)%2]
+			s.transport = both[(i/turn+n)%2]
 			r := asked.Clone(t.Context())
 			r.Body, _ = asked.GetBody()
-			if n == 0 && i%5 == 4 { // the other one is asked while this one waits for its answer
+			if n == 0 && i%aside == aside-1 { // the other one is asked while this one waits for its answer
 				b.fail = func() bool {
 					b.fail = nil
 					mine, decided := b.sent[len(b.sent)-1], s.receipts()
 					other := asked.Clone(t.Context())
 					other.Body, _ = asked.GetBody()
-					answer := must(both[(i/3+1)%2].RoundTrip(other))
+					answer := must(both[(i/turn+1)%2].RoundTrip(other))
+					waited = waited || len(due) > 0
+					late()
 					must(io.ReadAll(answer.Body))
 					answer.Body.Close()
 					if yours := b.sent[len(b.sent)-1]; s.decided == decided && !bytes.Equal(mine, yours) {
@@ -76,14 +94,15 @@ func replicas(t *testing.T, p llmtest.Protocol, window int) {
 				}
 			}
 			receipts, before, first = s.decided, now, sent
-			if n == 0 && i%2 == 0 {
+			late()
+			if n == 0 && i%twice != twice-1 {
 				break // not every request is asked again
 			}
 		}
 		s.now = s.now.Add(20 * time.Second)
 	}
-	if commits == 0 || again == 0 {
-		t.Errorf("%d decisions, %d asked again", commits, again)
+	if commits == 0 || again == 0 || waited != behind {
+		t.Errorf("%d decisions, %d asked again, one waited: %t", commits, again, waited)
 	}
 	s.only()
 	if problems := s.server.Problems(); len(problems) > 0 {

@@ -146,6 +146,53 @@ func TestTransport_takesOneRoundTripForARequest(t *testing.T) {
 	}
 }
 
+// A request of a conversation that stays here asks whether another process has changed it, and what it
+// adds is written with its answer and the usage, in one round trip.
+func TestTransport_writesAStepBehindInOneRoundTrip(t *testing.T) {
+	sequential(t)
+	proxy := pgtest.NewProxy(t, pgtest.Start(t))
+	database, err := postgres.Open(t.Context(), proxy.URL, postgres.Options{Connections: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { database.Close() })
+	s := play(t, llmtest.Anthropic, 60, Options{Later: true, Behind: true, Shared: true, After: never})
+	a := &asked{Store: database.Tenant("behind")}
+	s.store = a
+	s.restart()
+	undecided, before := 0, int64(0)
+	called := map[string]bool{}
+	for i, at := range s.steps() {
+		s.store = nobody{} // what the test itself asks does not count
+		trips, reads, writes := proxy.Trips(), a.reads.Load(), a.writes.Load()
+		if status, answer := s.send(s.request(at)); status != 200 {
+			t.Fatalf("message %d: %d %s", at, status, answer)
+		}
+		leaving := a.writes.Load() - writes
+		s.transport.Wait()
+		trips, reads, writes = proxy.Trips()-trips, a.reads.Load()-reads, a.writes.Load()-writes
+		s.now = s.now.Add(20 * time.Second)
+		s.store = a.Store
+		decided := int64(s.receipts()) - before
+		before += decided
+		for _, p := range s.log[at].Parts {
+			if p.Type == session.ToolPart && !called[p.Tool] {
+				called[p.Tool], decided = true, decided+1 // tools are noted
+			}
+		}
+		if i <= inARow || decided > 0 {
+			continue
+		}
+		if undecided++; leaving != 0 || reads > 2 || writes != 1 || i > 10 && trips != reads+writes {
+			t.Errorf("step %d: %d round trips, %d reads, %d writes, of these %d before its answer", i, trips, reads, writes,
+				leaving)
+		}
+	}
+	if undecided < 20 {
+		t.Errorf("%d steps without a decision", undecided)
+	}
+}
+
 // nobody is a store without sessions.
 type nobody struct{ store.Store }
 

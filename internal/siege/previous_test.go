@@ -123,18 +123,20 @@ func TestPrevious_worksOnTodaysTables(t *testing.T) {
 			ann.works(4, fourth)
 			o.ended(fourth)
 			o.bookHas(ann)
-			// A job of the version before gives nothing to a tenant whose name came again, nor
-			// takes it away.
-			o.runs("", "tenant", "add", "web")
-			o.runs("", "tenant", "remove", "web")
-			o.runs("", "tenant", "add", "web")
-			shown := o.runs(`"store": "web.2"`, "tenant", "show", "web", "--json")
-			for _, args := range []string{"--if-missing", "--if-missing --token-env FIRST_TOKEN", "--budget-day 5"} {
-				said, err := old.tries(strings.Fields("tenant add web " + args)...)
-				t.Logf("tenant add web %s: %v, %s", args, err, said)
-			}
-			if now := o.runs("", "tenant", "show", "web", "--json"); now != shown {
-				t.Errorf("the tenant that came again was\n%s\nand is\n%s", shown, now)
+			if store == "tenants" { // else that version knows what follows
+				// A job of the version before gives nothing to a tenant whose name came again, nor
+				// takes it away.
+				o.runs("", "tenant", "add", "web")
+				o.runs("", "tenant", "remove", "web")
+				o.runs("", "tenant", "add", "web")
+				shown := o.runs(`"store": "web.2"`, "tenant", "show", "web", "--json")
+				for _, args := range []string{"--if-missing", "--if-missing --token-env FIRST_TOKEN", "--budget-day 5"} {
+					said, err := old.tries(strings.Fields("tenant add web " + args)...)
+					t.Logf("tenant add web %s: %v, %s", args, err, said)
+				}
+				if now := o.runs("", "tenant", "show", "web", "--json"); now != shown {
+					t.Errorf("the tenant that came again was\n%s\nand is\n%s", shown, now)
+				}
 			}
 			o.runs("", "tenant", "add", "bob") // its store is not that of the one whom the version before removed
 			o.runs(`"store": "bob.2"`, "tenant", "show", "bob", "--json")

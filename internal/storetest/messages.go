@@ -270,3 +270,33 @@ func reopen(t *testing.T, u Suite) {
 		u.Sound(t, s)
 	}
 }
+
+// A session in the place of one that was read has nothing of it, however far both came.
+func readAnother(t *testing.T, s store.Store) {
+	grow := func(text string) {
+		t.Helper()
+		for i := range 3 {
+			_, err := s.Apply(t.Context(), "ses", store.Change{Append: []session.Message{
+				message(fmt.Sprint(text, i), session.User, text)}})
+			must(t, err)
+		}
+	}
+	read := func(before store.Copy) (now store.Copy) {
+		t.Helper()
+		now, _, err := new(store.Reading).Read(t.Context(), s, "ses", before)
+		must(t, err)
+		return now
+	}
+	must(t, s.Create(t.Context(), session.Info{ID: "ses"}))
+	grow("first")
+	first := read(store.Copy{})
+	must(t, s.Delete(t.Context(), "ses"))
+	must(t, s.Create(t.Context(), session.Info{ID: "ses"}))
+	grow("second")
+	second := read(first)
+	equal(t, "the log of a session made anew", read(store.Copy{}).Log, second.Log)
+	_, err := s.Apply(t.Context(), "ses", store.Change{Create: &session.Info{ID: "ses"}, Aside: "aside"})
+	must(t, err)
+	grow("third")
+	equal(t, "the log beside one that was set aside", read(store.Copy{}).Log, read(second).Log)
+}

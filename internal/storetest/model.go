@@ -37,6 +37,8 @@ type model struct {
 	s     store.Store
 	state store.State
 	log   []session.Message
+	// copies are the session as readers had it at some time.
+	copies []store.Copy
 }
 
 var (
@@ -180,4 +182,34 @@ func (m *model) compare(r *rapid.T) {
 	if diff := diffOf(append([]session.Message{}, m.log...), read); diff != "" {
 		r.Fatalf("log (-want +got):\n%s", diff)
 	}
+	m.resume(r, want)
+}
+
+// resume reads the session for somebody who has it as it was at some time: read, or changed by himself.
+func (m *model) resume(r *rapid.T, want store.State) {
+	m.copies = append(m.copies, store.Copy{State: m.state, Log: slices.Clone(m.log)})
+	before := rapid.SampledFrom(m.copies).Draw(r, "before")
+	if before.Origin == "" {
+		read, _, err := new(store.Reading).Read(m.t.Context(), m.s, m.state.Info.ID, store.Copy{})
+		if err != nil {
+			r.Fatal(err)
+		}
+		before.Origin = read.Origin
+	}
+	had := append([]session.Message{}, before.Log...)
+	now, from, err := new(store.Reading).Read(m.t.Context(), m.s, m.state.Info.ID, before)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if diff := diffOf(want, now.State); diff != "" {
+		r.Fatalf("state, from revision %d on (-want +got):\n%s", before.State.Revision, diff)
+	}
+	if diff := diffOf(append([]session.Message{}, m.log...), now.Log); diff != "" {
+		r.Fatalf("log, from revision %d on (-want +got):\n%s", before.State.Revision, diff)
+	}
+	if diff := diffOf(had, append([]session.Message{}, before.Log...)) +
+		diffOf(had[:from], append([]session.Message{}, now.Log[:from]...)); diff != "" {
+		r.Fatalf("before position %d (-want +got):\n%s", from, diff)
+	}
+	m.copies = append(m.copies, now)
 }

@@ -64,6 +64,7 @@ func (u Suite) Run(t *testing.T) {
 		{"Messages_comeBackToTheByte", exact},
 		{"Messages_holdFiftyMegabytesInOnePart", fiftyMegabytes},
 		{"Messages_shareNothing", shareNothing},
+		{"Read_takesASessionInThePlaceOfAnother", readAnother},
 		{"Update_replacesTheLatestWithItsId", update},
 		{"Update_ofWhatTheSameChangeAppends", updateAppended},
 		{"Ledger_commitsAndRestores", ledger},

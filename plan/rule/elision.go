@@ -68,6 +68,23 @@ func Saves(elisions []Elision) int {
 	return sum
 }
 
+// FirstOf is the position of the first message of a log of which some elisions leave something out, 0 if
+// none does.
+func FirstOf(log []session.Message, elisions []Elision) int {
+	parts := make(map[string]bool, len(elisions))
+	for i := range elisions {
+		parts[elisions[i].Part] = true
+	}
+	for i := range log {
+		for j := range log[i].Parts {
+			if parts[log[i].Parts[j].ID] {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
 // Ledger is the set of committed elisions, in the order of their commits. The zero value is empty
 // and ready. A ledger is a value: With and Without return another one and leave theirs alone.
 //

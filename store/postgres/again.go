@@ -49,6 +49,7 @@ func (s *Store) again(ctx context.Context, do func() error) error {
 			return err
 		}
 		if broken(err) {
+			s.db.breaks.Add(1)
 			s.db.pool.Reset() // what broke one connection has broken the others
 		}
 		if pause(ctx, next) != nil {

@@ -101,15 +101,15 @@ func (b *batch) end(w *writing) *pgx.QueuedQuery {
 // the end of the log, or that of a message with the same id.
 const (
 	appendMessage = `WITH at AS (
-			SELECT tenant, num, messages + $3 AS position FROM session WHERE tenant = $1 AND id = $2
+			SELECT tenant, num, messages + $3 AS position, 0 AS revision FROM session WHERE tenant = $1 AND id = $2
 		)` + writeMessage
 	updateMessage = `WITH at AS (
-			SELECT tenant, num, winnow_replace(tenant, num, revision + 1, $3, $10) AS position
+			SELECT tenant, num, winnow_replace(tenant, num, revision + 1, $3, $10) AS position, revision + 1 AS revision
 			FROM session WHERE tenant = $1 AND id = $2
 		)` + writeMessage
 	writeMessage = `, m AS (
-			INSERT INTO message (tenant, session, position, id, info, parts, names, apart)
-			SELECT tenant, num, position, $4, $5, $6, $7, cardinality($8::int[]) FROM at
+			INSERT INTO message (tenant, session, position, id, info, parts, names, apart, revision)
+			SELECT tenant, num, position, $4, $5, $6, $7, cardinality($8::int[]), revision FROM at
 		)
 		INSERT INTO apart (tenant, session, message, part, field, content)
 		SELECT tenant, num, position, a.part, a.field, a.content

@@ -263,9 +263,13 @@ func (r *reader) message(row *messageRow) (session.Message, error) {
 	delete(r.apart, row.position)
 	m, err := r.s.message(row, apart, r.sketch)
 	if err != nil {
-		return m, fmt.Errorf("%w: message %d: %w", store.ErrCorrupt, row.position, err)
+		return m, corrupt(row, err)
 	}
 	return m, nil
+}
+
+func corrupt(row *messageRow, err error) error {
+	return fmt.Errorf("%w: message %d: %w", store.ErrCorrupt, row.position, err)
 }
 
 // message decodes a message, without its large texts if it is only sketched.

@@ -22,7 +22,7 @@ import (
 var migrations embed.FS
 
 const (
-	version  = 7                // of the last migration
+	version  = 8                // of the last migration
 	versions = "winnow_version" // the table of those that were done
 	// turn is the lock of those that migrate: "winnow" as a number.
 	turn = 0x77696e6e6f77

@@ -73,6 +73,7 @@ type Database struct {
 
 	loss          loss
 	reads, writes atomic.Int64 // answered
+	breaks        atomic.Int64 // of connections: the server may have lost its newest changes
 	written       store.Written
 	wanted        atomic.Pointer[Wanted]
 }
@@ -191,6 +192,7 @@ var (
 	_ store.Filer    = (*Store)(nil)
 	_ store.Keeper   = (*Store)(nil)
 	_ store.Relayer  = (*Store)(nil)
+	_ store.Resumer  = (*Store)(nil)
 	_ store.Remote   = (*Store)(nil)
 	_ store.Writer   = (*Store)(nil)
 	_ store.Checker  = (*Store)(nil)

@@ -44,13 +44,24 @@ func (s *Store) revision(ctx context.Context, id string) (revision int64, err er
 	return revision, err
 }
 
-// State returns all that is known about a session except its messages: one query, which sees one
-// moment.
-func (s *Store) State(ctx context.Context, id string) (state store.State, err error) {
-	defer s.explain(ctx, "state", id, &err)
-	var info, prepared []byte
-	var elisions, pins, receipts, spent, undone, dismissed [][]byte
-	err = s.one(ctx, `SELECT info, revision, messages, prepared,
+// stateRow is a session's row with all that is known about it except its messages.
+type stateRow struct {
+	number, revision, messages int64
+	// started is when the server was started, in microseconds since 1970. After a failover or a restore
+	// it differs, and the server may lack what a reader has.
+	started                                            int64
+	info, prepared                                     []byte
+	elisions, pins, receipts, spent, undone, dismissed [][]byte
+}
+
+func (r *stateRow) columns() []any {
+	return []any{&r.number, &r.started, &r.info, &r.revision, &r.messages, &r.prepared, &r.elisions, &r.pins,
+		&r.receipts, &r.spent, &r.undone, &r.dismissed}
+}
+
+// selectState is one query, which sees one moment.
+const selectState = `SELECT num, (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint,
+		info, revision, messages, prepared,
 		ARRAY(SELECT data FROM elision AS e WHERE e.tenant = s.tenant AND e.session = s.num ORDER BY e.revision,
 		e.ordinal),
 		ARRAY(SELECT data FROM pin AS p WHERE p.tenant = s.tenant AND p.session = s.num ORDER BY p.revision, p.ordinal),
@@ -60,37 +71,48 @@ func (s *Store) State(ctx context.Context, id string) (state store.State, err er
 		p.ordinal),
 		ARRAY(SELECT whole FROM undone AS u WHERE u.tenant = s.tenant AND u.session = s.num),
 		ARRAY(SELECT whole FROM dismissed AS d WHERE d.tenant = s.tenant AND d.session = s.num)
-		FROM session AS s WHERE s.tenant = $1 AND s.id = $2`, []any{s.tenant, key(id)},
-		&info, &state.Revision, &state.Messages, &prepared, &elisions, &pins, &receipts, &spent, &undone, &dismissed)
+		FROM session AS s WHERE s.tenant = $1 AND s.id = $2`
+
+// State returns all that is known about a session except its messages.
+func (s *Store) State(ctx context.Context, id string) (state store.State, err error) {
+	defer s.explain(ctx, "state", id, &err)
+	var row stateRow
+	err = s.one(ctx, selectState, []any{s.tenant, key(id)}, row.columns()...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return state, store.ErrNotFound
 	}
 	if err != nil {
 		return state, err
 	}
-	if state.Info, err = packed.Decode[session.Info](info); err != nil {
+	return row.state()
+}
+
+// state decodes a row.
+func (r *stateRow) state() (state store.State, err error) {
+	state.Revision, state.Messages = r.revision, int(r.messages)
+	if state.Info, err = packed.Decode[session.Info](r.info); err != nil {
 		return state, err
 	}
-	ledger, err := packed.All[rule.Elision](elisions)
+	ledger, err := packed.All[rule.Elision](r.elisions)
 	if err != nil {
 		return state, err
 	}
 	state.Ledger = rule.NewLedger(ledger...)
-	if state.Pins, err = packed.All[rule.Pin](pins); err != nil {
+	if state.Pins, err = packed.All[rule.Pin](r.pins); err != nil {
 		return state, err
 	}
-	if state.Receipts, err = packed.All[pivot.Receipt](receipts); err != nil {
+	if state.Receipts, err = packed.All[pivot.Receipt](r.receipts); err != nil {
 		return state, err
 	}
-	if prepared != nil {
-		p, err := packed.Decode[store.Prepared](prepared)
+	if r.prepared != nil {
+		p, err := packed.Decode[store.Prepared](r.prepared)
 		if err != nil {
 			return state, err
 		}
 		state.Prepared = &p
 	}
-	state.Undone, state.Dismissed = packed.Set(undone), packed.Set(dismissed)
-	state.Spent, err = packed.All[store.Spend](spent)
+	state.Undone, state.Dismissed = packed.Set(r.undone), packed.Set(r.dismissed)
+	state.Spent, err = packed.All[store.Spend](r.spent)
 	return state, err
 }
 

@@ -128,7 +128,8 @@ func (r *Relay) options(settings config.Settings, mode transport.Mode, kept stor
 		Delegate: settings.Gateway.Delegate,
 		KeepWarm: settings.Gateway.KeepWarm,
 		Cache:    r.memory, Log: r.log, Now: r.app.Env.Now}
-	_, o.Behind = kept.(*sqlite.Store) // replicas of a team take each other's requests, on PostgreSQL
+	_, alone := kept.(*sqlite.Store)
+	o.Behind, o.Shared = !withholds(kept), !alone // replicas of a team take each other's requests, on PostgreSQL
 	if r.tracer != nil {
 		o.Stage = r.stage
 	}
