@@ -17,8 +17,8 @@ type Finding struct {
 	// byte for byte.
 	Unsent bool
 
+	at    int32 // among those of its follower, from 1
 	shown *shown
-	at    int // among those of its follower, from 1
 }
 
 // shown is what stands in place of a field, and what that saves.
@@ -120,7 +120,7 @@ func (f follower) read(x *Item) {
 	known := len(f.Found())
 	f.Read(x)
 	for i, fresh := range f.Found()[known:] {
-		fresh.at = known + i + 1
+		fresh.at = int32(known + i + 1)
 	}
 }
 

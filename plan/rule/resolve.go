@@ -80,7 +80,7 @@ func resolve(found []Found, ledger Ledger, free func(rule string) bool, u *uncov
 		if c.By != "" {
 			if c.covers = s.showing(c.covers); c.covers == nil {
 				refusal := c.refused(Uncovered, "what shows it again is left out itself")
-				at := 0
+				at := int32(0)
 				if c.finding != nil {
 					at = c.finding.at
 				}

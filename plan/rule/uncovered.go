@@ -58,7 +58,7 @@ type setAside struct {
 
 // refused is the refusal of a finding.
 type refused struct {
-	at int // among the findings of its rule
+	at int32 // of the finding
 	setAside
 	Refusal
 }
@@ -164,7 +164,7 @@ func (u *uncovered) restore(end *deadEnd) {
 	}
 	for i := range u.followed {
 		if f := &u.followed[i]; f.changed {
-			slices.SortFunc(f.open, func(a, b *Finding) int { return a.at - b.at })
+			slices.SortFunc(f.open, func(a, b *Finding) int { return int(a.at - b.at) })
 			f.aside = slices.DeleteFunc(f.aside, func(r refused) bool { return r.end == end })
 		}
 	}
@@ -271,7 +271,7 @@ type refusals struct {
 }
 
 // before adds those before a finding of a rule.
-func (s *refusals) before(rule, at int, to []Refusal) []Refusal {
+func (s *refusals) before(rule int, at int32, to []Refusal) []Refusal {
 	if s.uncovered == nil || s.silent {
 		return to
 	}
