@@ -83,8 +83,6 @@ func resolve(found []Found, ledger Ledger, free func(rule string) bool, u *uncov
 				at := int32(0)
 				if c.finding != nil {
 					at = c.finding.at
-				}
-				if c.finding != nil && u.again {
 					u.refused = append(u.refused, refused{at, setAside{c.finding, c.rule, nil}, refusal})
 				}
 				out.Refusals = append(aside.before(c.rule, at, out.Refusals), refusal)

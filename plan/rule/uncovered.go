@@ -21,7 +21,7 @@ type uncovered struct {
 	ends     map[string]*deadEnd   // by part
 	byPart   map[string][]setAside // by the finding's own part
 	refused  []refused             // by the last Resolve
-	again    bool                  // rules asked before: somebody may go on asking
+	again    bool                  // it was asked before: findings are set aside for those who ask again
 	silent   bool                  // nobody reads refusals
 }
 
@@ -100,7 +100,7 @@ func (u *uncovered) look(w Window, all []*Finding) []*Finding {
 
 // offers notes the finding that the next elision is made from.
 func (u *uncovered) offers(f *Finding) {
-	if u != nil && f.at > 0 {
+	if u != nil && u.again && f.at > 0 {
 		one := &u.followed[u.asking]
 		one.offered = append(one.offered, f)
 	}
