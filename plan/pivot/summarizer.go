@@ -45,8 +45,8 @@ type Request struct {
 	// reads the log itself summarises Past, so that the n-th summary says what the log says and not
 	// what the previous summary made of it. nil: there is only Log and Previous.
 	Past *Past
-	// Texts has what was read of the log before; nil: nothing. Whoever asks has no use for it
-	// meanwhile.
+	// Texts has what was read of the log before; nil: nothing. The caller does not use it until it
+	// has the answer.
 	Texts *recall.Texts
 	// Digest says what the log has about each fact in Previous (see Digest), for a model. It is
 	// sent after Instruction; may be "".

@@ -1,12 +1,11 @@
 package rule
 
-import (
-	"slices"
-)
+import "slices"
 
-// uncovered sets findings of followers aside that Resolve refused because what shows them again is
-// left out itself. Where the ledger left that out with nothing in its place, each further step
-// would refuse them again. They come back when something covers that part, or touches their own.
+// uncovered sets aside findings that Resolve refused because the part that shows them again is left
+// out itself. While the ledger leaves that part out and nothing covers it, each further step would
+// refuse them again. They come back when something may cover it, or the ledger takes a field of
+// their own part.
 //
 // It lasts as long as its timeline, while the same rules look at it in the same circumstances and
 // the ledger only grows.
@@ -21,7 +20,7 @@ type uncovered struct {
 	ends     map[string]*deadEnd   // by part
 	byPart   map[string][]setAside // by the finding's own part
 	refused  []refused             // by the last Resolve
-	again    bool                  // it was asked before: findings are set aside for those who ask again
+	again    bool                  // it was asked before; a first look sets nothing aside
 	silent   bool                  // nobody reads refusals
 }
 
