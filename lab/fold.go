@@ -39,6 +39,7 @@ func (r *run) fold(k int) error {
 		request := pivot.Request{
 			SessionID: r.trace.ID, Directory: r.trace.directory, System: pivot.System(settings),
 			Messages: r.setup.Policy.Markers().Of(view.Render(cut.Fold, ledger)), Log: cut.Fold, Tail: cut.Tail,
+			Texts: r.texts,
 		}
 		replaces := 0
 		if cut.Previous != nil {
@@ -58,7 +59,7 @@ func (r *run) fold(k int) error {
 		}
 		carried, _ := pivot.Carry(pivot.Carrying{Log: r.log, Cut: cut, Summary: answer.Text, Facts: r.facts,
 			Settings: settings, Directory: r.trace.directory,
-			Guard: r.setup.Policy.Guard, Ledger: r.ledger, Mask: maskedText})
+			Guard: r.setup.Policy.Guard, Ledger: r.ledger, Mask: maskedText, Texts: r.texts})
 		marker := pivot.Marker(r.identity(), r.trace.ID, nil, true, false)
 		if start := cut.TailStart(); start != "" {
 			marker = pivot.WithTail(marker, start)

@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/recall"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/plan/schedule"
 	"github.com/winnowhq/winnow/plan/view"
@@ -159,6 +160,7 @@ type run struct {
 	first       *run
 	missedFirst int
 	ids         int
+	texts       *recall.Texts // of the folds so far
 }
 
 // engineState is what the engine would know.
@@ -202,7 +204,7 @@ type hiddenItems struct {
 }
 
 func newRun(ctx context.Context, t *Trace, s Setup, o Options) *run {
-	r := &run{ctx: ctx, trace: t, setup: s, opts: o, model: t.Model, rates: t.rates(o),
+	r := &run{ctx: ctx, trace: t, setup: s, opts: o, model: t.Model, rates: t.rates(o), texts: &recall.Texts{},
 		engineState: engineState{facts: t.facts.Fork()},
 		hiddenItems: hiddenItems{hidden: make([]bool, len(t.items)), removed: make([]bool, len(t.items)),
 			back: make([][]piece, len(t.items)), visible: map[int32]int{}, fetched: map[string]int32{}}}

@@ -35,6 +35,8 @@ type Carrying struct {
 	// either. Both may be empty.
 	Guard  *rule.Guard
 	Ledger rule.Ledger
+	// Texts has what was read of the log before; nil: nothing.
+	Texts *recall.Texts
 	// Directory is the session's working folder; "" is the one in which the log begins.
 	Directory string
 	// Recall: the agent can run "winnow recall", as session.Info has it.
@@ -61,7 +63,7 @@ func Carry(c Carrying) (string, Carried) {
 	c.staying = staying(c.Cut)
 	c.Directory = cmp.Or(c.Directory, call.Directory(c.Log))
 	c.Log, c.before = recall.Restore(c.Log, c.stays)
-	c.history = recall.Read(nil, c.Log, nil)
+	c.history = recall.Read(c.Texts, nil, c.Log, nil)
 	var b strings.Builder
 	section := func(title string, lines []string) int {
 		if len(lines) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/plan/recall"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -44,6 +45,9 @@ type Request struct {
 	// reads the log itself summarises Past, so that the n-th summary says what the log says and not
 	// what the previous summary made of it. nil: there is only Log and Previous.
 	Past *Past
+	// Texts has what was read of the log before; nil: nothing. The caller does not use it until it
+	// has the answer.
+	Texts *recall.Texts
 	// Digest says what the log has about each fact in Previous (see Digest), for a model. It is
 	// sent after Instruction; may be "".
 	Digest string

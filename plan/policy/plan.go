@@ -29,7 +29,7 @@ type State struct {
 	Restored map[rule.Key]bool
 	// Found remembers what the rules find, for another plan by the same policy while log and ledger
 	// stay as they are; nil: they are asked each time. Unexplained: nobody reads why something
-	// waits, and Refusals do not say it.
+	// waits or stays, and Refusals may not say it.
 	Found       *Found
 	Unexplained bool
 	// Account is what a schedule that weighs cost must know of the session's requests. Without it
@@ -275,7 +275,7 @@ func (p Policy) find(s State) rule.Found {
 // window is what the rules look at.
 func (p Policy) window(s State) rule.Window {
 	w := rule.Window{Messages: s.Window, Ledger: s.Ledger, Pins: s.Pins, Facts: s.Facts, Guard: p.Guard,
-		Handles: s.Handles, After: p.After, Outline: p.Outline}
+		Handles: s.Handles, After: p.After, Outline: p.Outline, Unexplained: s.Unexplained}
 	if p.Log {
 		w.Messages = s.Log
 	}
@@ -290,12 +290,14 @@ func (p Policy) off() bool { return !p.Prune && !p.goesOn() }
 // balanced it is the switch of everything that is left out.
 func (p Policy) goesOn() bool { return !p.Prune && p.Pivot.SummaryAlone && len(p.strategies()) > 0 }
 
-// strategies are the rules of the letter but its backward scan.
+// strategies are the rules of the letter but its backward scan, the last of them.
 func (p Policy) strategies() []rule.Rule {
-	return slices.DeleteFunc(slices.Clone(p.Rules), func(r rule.Rule) bool {
-		_, scan := r.(guardedBackward)
-		return scan
-	})
+	if n := len(p.Rules) - 1; n >= 0 {
+		if _, scan := p.Rules[n].(guardedBackward); scan {
+			return p.Rules[:n:n]
+		}
+	}
+	return p.Rules
 }
 
 // guardedBackward is the letter's backward scan without the pinned and the protected among its

@@ -30,7 +30,10 @@ const tooLong = 400
 // languages are covered for the plainest rules. A sentence that takes one back is an instruction
 // itself. Instructions that a carry-over hands on from a past that the log does not have come
 // first, word for word.
-func Constraints(messages []session.Message) []Constraint {
+func Constraints(messages []session.Message) []Constraint { return new(Texts).Constraints(messages) }
+
+// Constraints is the function of that name, with what was read before.
+func (t *Texts) Constraints(messages []session.Message) []Constraint {
 	var heard instructions
 	for _, at := range Handed(messages) {
 		text, p := handedText(messages, at)
@@ -41,16 +44,16 @@ func Constraints(messages []session.Message) []Constraint {
 			}
 		}
 	}
-	said := userSentences(messages)
+	said := t.userSentences(messages)
 	for i, s := range said {
-		if rule, preference := Instruction(s.text); rule || preference {
+		if v := t.judge(s.text); v.rule || v.preference {
 			k := heard.add(messages, s, i)
-			if k.Preference = !rule; !s.quoted {
+			if k.Preference = !v.rule; !s.quoted {
 				k.Since = "" // said again
 			}
 		}
 	}
-	heard.revoke(messages, said)
+	heard.revoke(t, messages, said)
 	var found []Constraint
 	for i := range heard.all {
 		found = append(found, heard.all[i].Constraint)

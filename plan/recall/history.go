@@ -26,13 +26,18 @@ type History struct {
 // verbatim: they settle what the log left open, but their own files, skills, failures and remarks
 // are visible anyway. handed are messages whose carry-overs hand on instructions from before the
 // log. Both may be empty.
-func Read(handed, log, tail []session.Message) History {
+//
+// texts has what was read before; nil: nothing.
+func Read(texts *Texts, handed, log, tail []session.Message) History {
+	if texts == nil {
+		texts = &Texts{}
+	}
 	whole := log
 	if len(tail) > 0 {
 		whole = slices.Concat(log, tail)
 	}
-	h := History{Todos: Todos(whole), Values: Values(whole), Rules: Constraints(slices.Concat(handed, whole)),
-		Remarks: Remarks(log)}
+	h := History{Todos: Todos(whole), Values: texts.values(whole),
+		Rules: texts.Constraints(slices.Concat(handed, whole)), Remarks: texts.remarks(log)}
 	h.Question, h.Waiting = Pending(whole)
 	h.Calls, h.AllCalls = call.Parted(whole, len(log))
 	h.Files, h.Skills = Files(h.Calls), Skills(h.Calls)

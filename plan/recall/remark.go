@@ -19,14 +19,16 @@ type Remark struct {
 
 // Remarks returns the remarks of the user, oldest first, each sentence once: "Ann owns api/v2, Ben
 // owns web", "staging has port 5433". Questions, pasted text and instructions are left out.
-func Remarks(messages []session.Message) []Remark {
+func Remarks(messages []session.Message) []Remark { return new(Texts).remarks(messages) }
+
+func (t *Texts) remarks(messages []session.Message) []Remark {
 	var all []Remark
 	seen := map[string]bool{}
-	for _, s := range userSentences(messages) {
+	for _, s := range t.userSentences(messages) {
 		if len(s.text) > tooLong || question(s.text) {
 			continue
 		}
-		if rule, preference := Instruction(s.text); rule || preference || seen[s.text] {
+		if v := t.judge(s.text); v.rule || v.preference || seen[s.text] {
 			continue
 		}
 		seen[s.text] = true
@@ -45,7 +47,7 @@ type userSentence struct {
 }
 
 // userSentences are what the user wrote, without what others wrote into it.
-func userSentences(messages []session.Message) []userSentence {
+func (t *Texts) userSentences(messages []session.Message) []userSentence {
 	var all []userSentence
 	for i := range messages {
 		m := &messages[i]
@@ -58,7 +60,7 @@ func userSentences(messages []session.Message) []userSentence {
 				continue
 			}
 			note, _ := p.Note()
-			for _, s := range Sentences(rejoined(typed(Prose(p.Text)))) {
+			for _, s := range t.sentences(p.Text, true) {
 				all = append(all, userSentence{s, i, j, note.Carry})
 			}
 		}

@@ -12,18 +12,14 @@ import (
 // revoke finds for each instruction the newest later sentence that takes it back or replaces it,
 // and adds that sentence to the instructions: "You may change the migrations again", "From now on
 // answer in German".
-func (h *instructions) revoke(messages []session.Message, said []userSentence) {
+func (h *instructions) revoke(t *Texts, messages []session.Message, said []userSentence) {
 	subjects := map[string]subject{} // by key
 	for j, s := range said {
-		if len(s.text) > tooLong || question(s.text) {
+		v := t.judge(s.text)
+		if !v.strong && !v.weak {
 			continue
 		}
-		c := clauseOf(s.text)
-		strong, weak := c.revokes()
-		if !strong && !weak {
-			continue
-		}
-		back, key := subjectOf(s.text, c), Key(s.text)
+		back, key := subjectOf(s.text, clauseOf(s.text)), Key(s.text)
 		takes := false
 		for i := range h.all {
 			r := &h.all[i]
@@ -35,7 +31,7 @@ func (h *instructions) revoke(messages []session.Message, said []userSentence) {
 				of = subjectOf(r.Text, clauseOf(r.Text))
 				subjects[r.key] = of
 			}
-			if back.takesBack(of, strong) {
+			if back.takesBack(of, v.strong) {
 				r.Since, takes = s.text, true
 			}
 		}

@@ -31,8 +31,10 @@ type Value struct {
 // Values returns the values agreed on in a conversation, in the order of first mention. They are
 // recognised by how sentences state them: "the port is 8080", "Zeitlimit: 30 s", "8080 au lieu de
 // 7070".
-func Values(messages []session.Message) []Value {
-	var v valued
+func Values(messages []session.Message) []Value { return new(Texts).values(messages) }
+
+func (t *Texts) values(messages []session.Message) []Value {
+	v := valued{texts: t}
 	for i := range messages {
 		m := &messages[i]
 		if m.IsSummary() || m.Role == session.User && !m.Written() {
@@ -43,11 +45,7 @@ func Values(messages []session.Message) []Value {
 			if p.Type != session.TextPart || p.Synthetic || p.Ignored || p.Text == "" {
 				continue
 			}
-			text := Prose(p.Text)
-			if m.Role == session.User {
-				text = rejoined(typed(text))
-			}
-			for _, s := range Sentences(text) {
+			for _, s := range t.sentences(p.Text, m.Role == session.User) {
 				if len(s) > tooLong || strings.HasSuffix(s, "?") {
 					continue
 				}
@@ -59,10 +57,13 @@ func Values(messages []session.Message) []Value {
 }
 
 // valued collects values as sentences state them.
-type valued struct{ all []Value }
+type valued struct {
+	texts *Texts
+	all   []Value
+}
 
 func (v *valued) hear(sentence string, message int, user bool) {
-	for _, s := range stated(sentence) {
+	for _, s := range v.texts.stated(sentence) {
 		if !user && !s.settles(sentence) {
 			continue
 		}

@@ -180,7 +180,7 @@ func (l Ledger) Covers(part string) bool { return l.index[part].covers || l.rece
 // committed stays as it was committed until it is undone, so that the same log gives the same
 // bytes.
 func (l Ledger) With(committed ...Elision) Ledger {
-	var fresh []Elision
+	fresh := make([]Elision, 0, len(committed))
 	taken := make(map[Key]bool, len(committed))
 	for _, e := range committed {
 		if k := e.Key(); !taken[k] && !l.Has(k) {
@@ -203,10 +203,16 @@ func (l Ledger) With(committed ...Elision) Ledger {
 		}
 		next.recent = into
 	}
+	positions := make([]int, 0, len(next.elisions)-from) // most parts have one elision
 	for at := from; at < len(next.elisions); at++ {
 		e := &next.elisions[at]
 		p := into[e.Part]
-		p.at = append(slices.Clip(p.at), at)
+		if p.at == nil {
+			positions = append(positions, at)
+			p.at = positions[len(positions)-1:]
+		} else {
+			p.at = append(slices.Clip(p.at), at)
+		}
 		into[e.Part] = p
 		for _, part := range e.Covers() {
 			p := into[part]

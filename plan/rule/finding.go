@@ -17,6 +17,7 @@ type Finding struct {
 	// byte for byte.
 	Unsent bool
 
+	at    int32 // among those of its follower, from 1
 	shown *shown
 }
 
@@ -83,6 +84,7 @@ func (w Window) Propose(name string, age Age, all []*Finding, show func(*Finding
 			}
 			found.Elisions = make([]Elision, 0, room)
 		}
+		w.uncovered.offers(f)
 		found.Elisions = append(found.Elisions, Elision{Part: x.Part.ID, Message: x.Message, Field: f.Field, Rule: name,
 			Because: f.Why, By: idsOf(f.By), Shown: f.shown.text, Saves: f.shown.saves})
 	}
@@ -114,12 +116,22 @@ type Follower interface {
 // follower is a Follower on a timeline.
 type follower struct{ Follower }
 
-func (f follower) read(x *Item) { f.Read(x) }
+func (f follower) read(x *Item) {
+	known := len(f.Found())
+	f.Read(x)
+	for i, fresh := range f.Found()[known:] {
+		fresh.at = int32(known + i + 1)
+	}
+}
 
 // Follow has a rule's follower read what is new in a window, and returns those of its findings that
-// are not left out yet. The key is the rule, a pointer. The window was read.
+// are not left out yet. The key is the rule, a pointer; it follows once. The window was read.
 func (w Window) Follow(key any, fresh func() Follower) []*Finding {
-	return w.open(grow(w, key, func() follower { return follower{fresh()} }).Found())
+	all := grow(w, key, func() follower { return follower{fresh()} }).Found()
+	if w.uncovered != nil {
+		return w.uncovered.look(w, all)
+	}
+	return w.open(all)
 }
 
 // together is what several looks found, one behind the other.

@@ -10,15 +10,14 @@ func Decide(w Window, rules []Rule) Found {
 	w.timeline = w.Facts.timeline(w.Messages)
 	w.readAhead(rules)
 	w = w.Read()
-	all := make([]Found, len(rules))
 	var free []string
-	for i, r := range rules {
-		all[i] = r.Find(w)
+	for _, r := range rules {
 		if f, ok := r.(Free); ok && f.Free() {
 			free = append(free, r.Name())
 		}
 	}
-	return Resolve(all, w.Ledger, func(rule string) bool { return slices.Contains(free, rule) })
+	u := w.setAside(rules)
+	return resolve(u.find(w), w.Ledger, func(rule string) bool { return slices.Contains(free, rule) }, u)
 }
 
 // Resolve combines the findings of several rules so that every part that is left out because a
@@ -30,7 +29,12 @@ func Decide(w Window, rules []Rule) Found {
 // found has the findings of each rule, in the order of the rules. free reports the rules whose
 // parts need not stay for others, see Free.
 func Resolve(found []Found, ledger Ledger, free func(rule string) bool) Found {
-	elisions, refusals := 0, 0
+	return resolve(found, ledger, free, nil)
+}
+
+func resolve(found []Found, ledger Ledger, free func(rule string) bool, u *uncovered) Found {
+	aside := refusals{uncovered: u}
+	elisions, refusals := 0, aside.count()
 	for _, f := range found {
 		elisions, refusals = elisions+len(f.Elisions), refusals+len(f.Refusals)
 	}
@@ -39,39 +43,49 @@ func Resolve(found []Found, ledger Ledger, free func(rule string) bool) Found {
 		out.Refusals = append(out.Refusals, f.Refusals...)
 	}
 	if elisions == 0 {
+		out.Refusals = aside.before(len(found), 0, out.Refusals)
 		return out
 	}
-	s := resolving{ledger, make(map[string]*decision, elisions/2), nil} // several rules often find the same part
+	// several rules often find the same part
+	s := resolving{ledger: ledger, parts: make(map[string]*decision, elisions/2), uncovered: u}
 	type candidate struct {
 		*Elision
-		part   *decision
-		covers []string // by which it goes
+		rule    int
+		finding *Finding // that it was made from, if that is known
+		part    *decision
+		covers  []string // by which it goes
 	}
 	all := make([]candidate, 0, elisions)
-	for _, f := range found {
-		for i := range f.Elisions {
-			e := &f.Elisions[i]
+	for i, f := range found {
+		offered := u.offered(i, f.Elisions)
+		for j := range f.Elisions {
+			e := &f.Elisions[j]
 			part := s.part(e.Part)
 			if part.taken&(bit(e.Field)|clash(e.Field)) != 0 {
 				continue // another one of the field counts
 			}
 			part.taken |= bit(e.Field)
-			c := candidate{e, part, e.Covers()}
+			c := candidate{Elision: e, rule: i, part: part, covers: e.Covers()}
+			if offered != nil {
+				c.finding = offered[j]
+			}
 			if all = append(all, c); e.By != "" || free(e.Rule) {
 				part.gone = true
 				part.covers = append(part.covers, c.covers...)
 			}
 		}
 	}
-	refuse := func(e *Elision, code Code, reason string) {
-		out.Refusals = append(out.Refusals, Refusal{Code: code, Rule: e.Rule, Part: e.Part, Reason: reason,
-			Tokens: e.Saves})
-	}
 	covered := all[:0]
 	for _, c := range all {
 		if c.By != "" {
 			if c.covers = s.showing(c.covers); c.covers == nil {
-				refuse(c.Elision, Uncovered, "what shows it again is left out itself")
+				refusal := c.refused(Uncovered, "what shows it again is left out itself")
+				at := int32(0)
+				if c.finding != nil {
+					at = c.finding.at
+					u.refused = append(u.refused, refused{at, setAside{c.finding, c.rule, nil}, refusal})
+				}
+				out.Refusals = append(aside.before(c.rule, at, out.Refusals), refusal)
 				continue
 			}
 			for _, part := range c.covers {
@@ -80,9 +94,10 @@ func Resolve(found []Found, ledger Ledger, free func(rule string) bool) Found {
 		}
 		covered = append(covered, c)
 	}
+	out.Refusals = aside.before(len(found), 0, out.Refusals)
 	for _, c := range covered {
 		if c.By == "" && (c.part.needed || ledger.Covers(c.Part)) && !free(c.Rule) {
-			refuse(c.Elision, Covers, coversReason)
+			out.Refusals = append(out.Refusals, c.refused(Covers, coversReason))
 			continue
 		}
 		if out.Elisions == nil {
@@ -92,7 +107,13 @@ func Resolve(found []Found, ledger Ledger, free func(rule string) bool) Found {
 		e.By = strings.Join(c.covers, " ")
 		out.Elisions = append(out.Elisions, e)
 	}
+	u.keep(&s)
 	return out
+}
+
+// refused is a refusal of an elision.
+func (e *Elision) refused(code Code, reason string) Refusal {
+	return Refusal{Code: code, Rule: e.Rule, Part: e.Part, Reason: reason, Tokens: e.Saves}
 }
 
 const coversReason = "it is the latest copy; older ones were left out"
@@ -132,9 +153,10 @@ func clash(f Field) uint8 {
 
 // resolving has the decisions of all parts in the findings.
 type resolving struct {
-	ledger Ledger
-	parts  map[string]*decision
-	fresh  stock[decision]
+	ledger    Ledger
+	parts     map[string]*decision
+	fresh     stock[decision]
+	uncovered *uncovered
 }
 
 // decision says which fields of a part are left out, committed or found now.
@@ -160,6 +182,7 @@ func (s *resolving) part(id string) *decision {
 			p.taken |= bit(e.Field)
 			p.covers = append(p.covers, e.Covers()...)
 		}
+		s.uncovered.decided(id, p)
 	}
 	return p
 }

@@ -51,6 +51,8 @@ type timeline struct {
 	open   map[any]any      // *open of a list, by what the list is known by
 	ledger Ledger           // of which the items are marked
 	named  int              // how many of the messages that were read have names by Facts.handles
+
+	uncovered *uncovered
 }
 
 // stock is where new values are taken from. They are made some at a time.

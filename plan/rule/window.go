@@ -24,8 +24,11 @@ type Window struct {
 	// Outline is how many tokens a placeholder may take to say at which lines of a file things
 	// begin; 0 for nothing.
 	Outline int
+	// Unexplained: nobody reads refusals. Those that were said before may be missing.
+	Unexplained bool
 
-	timeline *timeline // once the window was read
+	timeline  *timeline  // once the window was read
+	uncovered *uncovered // when Decide asks
 }
 
 // Read brings what the rules share of a window up to date. A rule reads the window that it is

@@ -18,6 +18,7 @@ type facts struct {
 
 	log       []session.Message
 	tail      []session.Message // the messages after log, which stay verbatim and are not quoted
+	texts     *recall.Texts
 	directory string
 	focus     []string        // words, in lower case
 	dismissed map[string]bool // see pivot.Request
@@ -48,7 +49,12 @@ func collect(log []session.Message, r pivot.Request) *facts {
 	if r.Past != nil {
 		handed = r.Past.Handed
 	}
-	f := &facts{History: recall.Read(handed, log, r.Tail), earlier: earlierOf(r), log: log, tail: r.Tail,
+	texts := r.Texts
+	if texts == nil {
+		texts = &recall.Texts{}
+	}
+	f := &facts{History: recall.Read(texts, handed, log, r.Tail), earlier: earlierOf(r), log: log, tail: r.Tail,
+		texts:     texts,
 		directory: cmp.Or(r.Directory, call.Directory(log)), focus: keywords(r.Focus), dismissed: r.Dismissed}
 	for i := range f.tail {
 		f.spoken = f.spoken || f.tail[i].Role == session.Assistant && f.tail[i].Text() != ""

@@ -118,7 +118,7 @@ func (f *facts) constraints() section {
 		it.weight = 94
 		add(it)
 	}
-	found := recall.Without(recall.Constraints(f.log), f.dismissed)
+	found := recall.Without(f.texts.Constraints(f.log), f.dismissed)
 	for i, c := range found {
 		// A rule does not fade: the first counts as much as the last.
 		it := item{text: quote(c.Text, 400), weight: 90 + 3*(i+1)/len(found)}
