@@ -105,7 +105,7 @@ func (u *uncovered) offers(f *Finding) {
 	}
 }
 
-// find asks every rule, and again those of which findings came back because of what was found.
+// find asks every rule, and again each whose findings come back because of what others found.
 func (u *uncovered) find(w Window) []Found {
 	all := make([]Found, len(u.rules))
 	w.uncovered = u
@@ -177,7 +177,7 @@ func (u *uncovered) offered(rule int, elisions []Elision) []*Finding {
 	return u.followed[rule].offered
 }
 
-// decided says of a part with findings that are set aside what they make of it.
+// decided notes that a part with findings that are set aside is left out.
 func (u *uncovered) decided(id string, p *decision) {
 	if u == nil {
 		return
