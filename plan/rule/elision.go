@@ -68,8 +68,7 @@ func Saves(elisions []Elision) int {
 	return sum
 }
 
-// FirstOf is the position of the first message of a log of which some elisions leave something out, 0 if
-// none does.
+// FirstOf is the position of the first message of a log that some elisions touch, 0 if they touch none.
 func FirstOf(log []session.Message, elisions []Elision) int {
 	parts := make(map[string]bool, len(elisions))
 	for i := range elisions {
