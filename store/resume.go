@@ -11,7 +11,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Resumer is a store that tells what of a session is new. Not every store is one.
+// Resumer is a store that can tell which messages of a session are new. Not every store is one.
 type Resumer interface {
 	// Resume returns a session's state, and the messages that were added or replaced since a mark, by
 	// their positions in the log: all of one moment, for which the new mark stands. The messages are nil
@@ -29,7 +29,7 @@ type Mark struct {
 	Messages int
 }
 
-// Copy is a session as it was read from a store, and perhaps changed by who wrote to it since. The zero
+// Copy is a session as it was read from a store, with the changes that its reader wrote since. The zero
 // value is none.
 type Copy struct {
 	State  State
