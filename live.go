@@ -231,7 +231,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 	l.handles.Name(l.log)
 	l.view.Labels = e.labels(l)
 	if added, only := l.state.CommittedSince(before.State); from > 0 && only {
-		l.state.Ledger = before.State.Ledger.With(added...) // the rules look only at what it adds
+		l.state.Ledger = before.State.Ledger.With(added...) // the rules look only at the added elisions
 		if l.changed = min(l.changed, from); len(added) > 0 {
 			l.changed = min(l.changed, rule.FirstOf(l.log, added))
 		}

@@ -53,7 +53,7 @@ func pairOn(t *testing.T, kept store.Store, seed uint64) *pair {
 	return p
 }
 
-// step does something by chance, and says what came of it.
+// step does something at random and returns the outcome.
 func (p *pair) step(ctx context.Context, dice *rand.Rand) (did string) {
 	p.now = p.now.Add(time.Duration(dice.IntN(20_000)) * time.Millisecond)
 	e := p.engines[dice.IntN(2)]
@@ -114,7 +114,7 @@ func (p *pair) step(ctx context.Context, dice *rand.Rand) (did string) {
 	return fmt.Sprint(what, did, out.Pruned != nil, err)
 }
 
-// plan is what an engine would do about the session now, and what it shows of it.
+// plan returns the next decision of an engine, and its view.
 func (p *pair) plan(t *testing.T, e *Engine) (state store.State, view View, all []any) {
 	t.Helper()
 	_, state, err := e.Session(t.Context(), p.id)

@@ -62,12 +62,7 @@ func (a *asked) Apply(ctx context.Context, id string, c store.Change) (int64, er
 // is under way. However long the conversation is.
 func TestTransport_takesOneRoundTripForARequest(t *testing.T) {
 	sequential(t)
-	proxy := pgtest.NewProxy(t, pgtest.Start(t))
-	database, err := postgres.Open(t.Context(), proxy.URL, postgres.Options{Connections: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { database.Close() })
+	proxy, database := behindProxy(t)
 	for name, window := range map[string]int{"pruned": 0, "folded": 14_000} {
 		t.Run(name, func(t *testing.T) {
 			s := play(t, llmtest.Anthropic, 60, Options{})
@@ -146,16 +141,11 @@ func TestTransport_takesOneRoundTripForARequest(t *testing.T) {
 	}
 }
 
-// A request of a conversation that stays here asks whether another process has changed it, and what it
-// adds is written with its answer and the usage, in one round trip.
+// A request of a conversation that stays here only asks whether another process has changed it. Its
+// messages are written with the answer and the usage, in one round trip.
 func TestTransport_writesAStepBehindInOneRoundTrip(t *testing.T) {
 	sequential(t)
-	proxy := pgtest.NewProxy(t, pgtest.Start(t))
-	database, err := postgres.Open(t.Context(), proxy.URL, postgres.Options{Connections: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { database.Close() })
+	proxy, database := behindProxy(t)
 	s := play(t, llmtest.Anthropic, 60, Options{Later: true, Behind: true, Shared: true, After: never})
 	a := &asked{Store: database.Tenant("behind")}
 	s.store = a
@@ -191,6 +181,18 @@ func TestTransport_writesAStepBehindInOneRoundTrip(t *testing.T) {
 	if undecided < 20 {
 		t.Errorf("%d steps without a decision", undecided)
 	}
+}
+
+// behindProxy starts a database behind a proxy that counts round trips.
+func behindProxy(t *testing.T) (*pgtest.Proxy, *postgres.Database) {
+	t.Helper()
+	proxy := pgtest.NewProxy(t, pgtest.Start(t))
+	database, err := postgres.Open(t.Context(), proxy.URL, postgres.Options{Connections: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { database.Close() })
+	return proxy, database
 }
 
 // nobody is a store without sessions.

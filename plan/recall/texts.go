@@ -9,13 +9,13 @@ type Texts struct {
 	statements    map[string][]statement
 }
 
-// verdict is what a sentence of the user's is.
+// verdict classifies a sentence of the user's.
 type verdict struct {
 	rule, preference bool // see Instruction
 	strong, weak     bool // see revokes
 }
 
-// sentences of a text. Of the user's, what others wrote in it is left out.
+// sentences splits a text. Quotations and pasted text are dropped from the user's.
 func (t *Texts) sentences(text string, user bool) []string {
 	known := &t.others
 	if user {
@@ -30,7 +30,7 @@ func (t *Texts) sentences(text string, user bool) []string {
 	})
 }
 
-// judge says what a sentence of the user's is.
+// judge classifies a sentence of the user's.
 func (t *Texts) judge(sentence string) verdict {
 	return remembered(&t.verdicts, sentence, func() (v verdict) {
 		v.rule, v.preference = Instruction(sentence)
@@ -41,7 +41,7 @@ func (t *Texts) judge(sentence string) verdict {
 	})
 }
 
-// stated is what a sentence says about values.
+// stated returns the values that a sentence states.
 func (t *Texts) stated(sentence string) []statement {
 	return remembered(&t.statements, sentence, func() []statement { return stated(sentence) })
 }

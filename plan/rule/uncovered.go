@@ -62,7 +62,7 @@ type refused struct {
 	Refusal
 }
 
-// setAside is what was set aside on the timeline of a window, as far as it still counts.
+// setAside returns the memory of a window's timeline, without the findings that came back.
 func (w Window) setAside(rules []Rule) *uncovered {
 	u := w.timeline.uncovered
 	now := circumstances{w.Guard, w.Handles, w.opening(), w.Facts.factor, w.After}

@@ -281,7 +281,7 @@ func (s *Session) fileOf(p *session.Part) string {
 	return name
 }
 
-// Window is what counts now.
+// Window reports on the messages that the next request has.
 func (s *Session) Window() Window {
 	window := s.window()
 	usable := s.Policy.Budget.Usable(s.Model)
